@@ -12,29 +12,61 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from symgrad.distributions import constraints, transforms
 from symgrad.distributions.base import Distribution
-from symgrad.distributions.composed import Independent
-from symgrad.distributions.continuous import Exponential, Laplace, Uniform
+from symgrad.distributions.composed import Independent, MixtureSameFamily
+from symgrad.distributions.continuous import Cauchy, Exponential, Laplace, Uniform
+from symgrad.distributions.counts import Binomial, Geometric, Multinomial, NegativeBinomial
 from symgrad.distributions.discrete import Bernoulli, Categorical, Poisson
 from symgrad.distributions.divergences import kl_divergence, register_kl
+from symgrad.distributions.gammas import Beta, Chi2, Dirichlet, FisherSnedecor, Gamma, StudentT
 from symgrad.distributions.normals import LogNormal, MultivariateNormal, Normal
+from symgrad.distributions.relaxed import OneHotCategorical, OneHotCategoricalStraightThrough
+from symgrad.distributions.transformed import (
+    Gumbel,
+    HalfCauchy,
+    HalfNormal,
+    InverseGamma,
+    LogisticNormal,
+    Pareto,
+    RelaxedBernoulli,
+    RelaxedOneHotCategorical,
+    TransformedDistribution,
+    Weibull,
+)
+from symgrad.distributions.transforms import (
+    AbsTransform,
+    AffineTransform,
+    ComposeTransform,
+    ExpTransform,
+    IndependentTransform,
+    PowerTransform,
+    ReshapeTransform,
+    SigmoidTransform,
+    SoftmaxTransform,
+    SoftplusTransform,
+    StickBreakingTransform,
+    TanhTransform,
+    Transform,
+    identity_transform,
+)
 
 __all__ = [
-    "Bernoulli", "Categorical", "Distribution", "Exponential", "Independent", "Laplace", "LogNormal",
-    "MultivariateNormal", "Normal", "Poisson", "Uniform", "kl_divergence", "register_kl",
+    "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2",
+    "ComposeTransform", "Dirichlet", "Distribution", "ExpTransform", "Exponential", "FisherSnedecor", "Gamma",
+    "Geometric", "Gumbel", "HalfCauchy", "HalfNormal", "Independent", "IndependentTransform", "InverseGamma",
+    "Laplace", "LogNormal", "LogisticNormal", "MixtureSameFamily", "Multinomial", "MultivariateNormal",
+    "NegativeBinomial", "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Pareto", "Poisson",
+    "PowerTransform", "RelaxedBernoulli", "RelaxedOneHotCategorical", "ReshapeTransform", "SigmoidTransform",
+    "SoftmaxTransform", "SoftplusTransform", "StickBreakingTransform", "StudentT", "TanhTransform", "Transform",
+    "TransformedDistribution", "Uniform", "Weibull", "constraints", "identity_transform", "kl_divergence",
+    "register_kl", "transforms",
 ]  # fmt: skip
-
-_INSTEAD = {
-    "Gamma": "log_p = a * log(b) + (a - 1) * log(x) - b * x - lgamma(a)",
-    "Beta": "log_p = (a - 1) * log(x) + (b - 1) * log1p(-x) + lgamma(a + b) - lgamma(a) - lgamma(b)",
-    "Dirichlet": "log_p = ((a - 1) * log(x)).sum(-1) + lgamma(a.sum(-1)) - lgamma(a).sum(-1)",
-    "StudentT": "log_p = -(v + 1) / 2 * log1p(x * x / v) - log(v * pi) / 2 + lgamma((v + 1) / 2) - lgamma(v / 2)",
-}
-"""Log-densities of distributions that are not here."""
 
 
 if not TYPE_CHECKING:  # which knows what there is
 
     def __getattr__(name: str) -> Any:
-        words = _INSTEAD.get(name, "write the log-density with ops (lgamma, log, …)")
-        raise AttributeError(f"module 'symgrad.distributions' has no attribute {name!r}: {words}.")
+        raise AttributeError(
+            f"module 'symgrad.distributions' has no attribute {name!r}: write the log-density with ops (lgamma, log)."
+        )

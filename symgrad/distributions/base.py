@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from symgrad.distributions import constraints
+from symgrad.distributions.constraints import Constraint
 from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError
 from symgrad.tape.modes import no_grad
 from symgrad.tensor import FUNCTIONS, Tensor, creation
 from symgrad.tensor.facts import Shape
-
-Constraint = tuple[str, Callable[[Any], Any]]
-"""torch's name of a condition, and what it is of an array."""
-
-REAL: Constraint = ("Real()", lambda x: x == x)
-POSITIVE: Constraint = ("GreaterThan(lower_bound=0.0)", lambda x: x > 0)
-NONNEGATIVE: Constraint = ("GreaterThanEq(lower_bound=0.0)", lambda x: x >= 0)
-UNIT: Constraint = ("Interval(lower_bound=0.0, upper_bound=1.0)", lambda x: (x >= 0) & (x <= 1))
-BOOLEAN: Constraint = ("Boolean()", lambda x: (x == 0) | (x == 1))
-COUNT: Constraint = ("IntegerGreaterThan(lower_bound=0)", lambda x: (x % 1 == 0) & (x >= 0))
 
 
 def broadcast_all(*values: Any) -> tuple[Any, ...]:
@@ -73,6 +65,11 @@ class Distribution:
         return self._event_shape
 
     @property
+    def support(self) -> Any:
+        """The constraint that samples satisfy."""
+        raise NotImplementedError
+
+    @property
     def mean(self) -> Any:
         """The expected value."""
         raise NotImplementedError
@@ -89,8 +86,8 @@ class Distribution:
 
     def expand(self, batch_shape: Any) -> Any:
         """The same distributions in a larger batch."""
-        parameters = (getattr(self, name).expand(batch_shape) for name in self._parameters)
-        return type(self)(*parameters, validate_args=False)  # type: ignore[misc]
+        parameters = {name: getattr(self, name).expand(batch_shape) for name in self._parameters}
+        return type(self)(**parameters, validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
@@ -120,14 +117,14 @@ class Distribution:
 
     def _check(self, **parameters: tuple[Any, Constraint]) -> None:
         """Raise torch's error for a parameter that does not satisfy its constraint."""
-        for name, (value, (words, holds)) in parameters.items() if self._validate_args else ():
-            if not _holds(value, holds):
+        for name, (value, constraint) in parameters.items() if self._validate_args else ():
+            if not _holds(value, constraint):
                 raise ArgumentError(
                     f"Expected parameter {name} (Tensor of shape {tuple(value.shape)}) of distribution {self!r} to "
-                    f"satisfy the constraint {words}, but found invalid values:\n{value}"
+                    f"satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
                 )
 
-    def _check_value(self, value: Any, constraint: Constraint) -> None:
+    def _validate_sample(self, value: Any) -> None:
         """Raise torch's errors for a value that is no tensor, has another shape, or is outside of the support."""
         if not self._validate_args:
             return
@@ -144,11 +141,11 @@ class Distribution:
                 raise ArgumentError(
                     f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {Shape(shape)}."
                 )
-        words, holds = constraint
-        if not _holds(value, holds):
+        constraint = self.support
+        if not _holds(value, constraint):
             raise ArgumentError(
-                f"Expected value argument (Tensor of shape {tuple(value.shape)}) to be within the support ({words}) of "
-                f"the distribution {self!r}, but found invalid values:\n{value}"
+                f"Expected value argument (Tensor of shape {tuple(value.shape)}) to be within the support "
+                f"({constraint!r}) of the distribution {self!r}, but found invalid values:\n{value}"
             )
 
     def __repr__(self) -> str:
@@ -164,12 +161,13 @@ class Located(Distribution):
     """A distribution that is moved by ``loc`` and stretched by ``scale``, around its mean."""
 
     has_rsample = True
+    support = constraints.real
     _parameters = ("loc", "scale")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
-        self._check(loc=(self.loc, REAL), scale=(self.scale, POSITIVE))
+        self._check(loc=(self.loc, constraints.real), scale=(self.scale, constraints.positive))
 
     @property
     def mean(self) -> Any:
@@ -179,10 +177,10 @@ class Located(Distribution):
     mode = mean
 
 
-def _holds(value: Any, holds: Callable[[Any], Any]) -> bool:
-    """Whether all entries satisfy a condition, as far as there are entries: no program hangs on this look at them."""
+def _holds(value: Any, constraint: Constraint) -> bool:
+    """Whether all entries satisfy a constraint, as far as there are entries: no program hangs on this look at them."""
     array = getattr(value, "_value", None)
-    return not isinstance(array, (np.ndarray, np.generic)) or bool(np.all(holds(array)))
+    return not isinstance(array, (np.ndarray, np.generic)) or bool(np.all(constraint.check(array)))
 
 
 def room(shape: Sequence[int], like: Any) -> Any:

@@ -1,24 +1,16 @@
-"""Other distributions of real numbers: uniform, exponential, Laplace."""
+"""Other distributions of real numbers: uniform, exponential, Laplace's, Cauchy's."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from symgrad.distributions.base import (
-    NONNEGATIVE,
-    POSITIVE,
-    REAL,
-    Constraint,
-    Distribution,
-    Located,
-    broadcast_all,
-    room,
-)
+from symgrad.distributions import constraints
+from symgrad.distributions.base import Distribution, Located, broadcast_all, room
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError
 from symgrad.random import rand
-from symgrad.tensor import FUNCTIONS
+from symgrad.tensor import FUNCTIONS, creation
 
 
 class Uniform(Distribution):
@@ -35,7 +27,7 @@ class Uniform(Distribution):
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None):
         self.low, self.high = broadcast_all(low, high)
         super().__init__(self.low.shape, validate_args=validate_args)
-        self._check(low=(self.low, REAL), high=(self.high, REAL))
+        self._check(low=(self.low, constraints.real), high=(self.high, constraints.real))
         if self._validate_args and not bool((self.low.detach() < self.high.detach()).all()):
             raise ArgumentError("Uniform is not defined when low>= high")
 
@@ -66,13 +58,13 @@ class Uniform(Distribution):
 
     def log_prob(self, value: Any) -> Any:
         """The log of the density, or of the probability, at ``value``."""
-        self._check_value(value, self._between())
+        self._validate_sample(value)
         inside = self.low.le(value) & self.high.gt(value)
         return FUNCTIONS["where"](inside, -(self.high - self.low).log(), -math.inf)
 
     def cdf(self, value: Any) -> Any:
         """The probability of at most ``value``."""
-        self._check_value(value, self._between())
+        self._validate_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Any) -> Any:
@@ -83,10 +75,10 @@ class Uniform(Distribution):
         """The entropy in nats."""
         return (self.high - self.low).log()
 
-    def _between(self) -> Constraint:
-        low, high = self.low._value, self.high._value
-        words = f"Interval(lower_bound={self.low.detach()}, upper_bound={self.high.detach()})"
-        return words, lambda x: (x >= low) & (x <= high)
+    @property
+    def support(self) -> Any:
+        """Between the parameters."""
+        return constraints.interval(self.low.detach(), self.high.detach())
 
 
 class Exponential(Distribution):
@@ -98,12 +90,13 @@ class Exponential(Distribution):
     """
 
     has_rsample = True
+    support = constraints.nonnegative
     _parameters = ("rate",)
 
     def __init__(self, rate: Any, validate_args: bool | None = None):
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.shape, validate_args=validate_args)
-        self._check(rate=(self.rate, POSITIVE))
+        self._check(rate=(self.rate, constraints.positive))
 
     @property
     def mean(self) -> Any:
@@ -128,12 +121,12 @@ class Exponential(Distribution):
 
     def log_prob(self, value: Any) -> Any:
         """The log of the density, or of the probability, at ``value``."""
-        self._check_value(value, NONNEGATIVE)
+        self._validate_sample(value)
         return self.rate.log() - self.rate * value
 
     def cdf(self, value: Any) -> Any:
         """The probability of at most ``value``."""
-        self._check_value(value, NONNEGATIVE)
+        self._validate_sample(value)
         return 1 - (-self.rate * value).exp()
 
     def icdf(self, value: Any) -> Any:
@@ -170,12 +163,12 @@ class Laplace(Located):
 
     def log_prob(self, value: Any) -> Any:
         """The log of the density, or of the probability, at ``value``."""
-        self._check_value(value, REAL)
+        self._validate_sample(value)
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def cdf(self, value: Any) -> Any:
         """The probability of at most ``value``."""
-        self._check_value(value, REAL)
+        self._validate_sample(value)
         away = value - self.loc
         return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
 
@@ -187,3 +180,49 @@ class Laplace(Located):
     def entropy(self) -> Any:
         """The entropy in nats."""
         return 1 + (2 * self.scale).log()
+
+
+class Cauchy(Located):
+    """Cauchy's distribution, of density scale/(π (scale² + (x - loc)²)), without mean.
+
+    >>> import symgrad as sg
+    >>> sg.distributions.Cauchy(0.0, 1.0).cdf(sg.tensor(1.0))
+    tensor(0.7500)
+    """
+
+    @property
+    def mean(self) -> Any:
+        """nan: there is none."""
+        return creation.full(tuple(self._extended_shape(())), math.nan, dtype=self.loc.dtype)
+
+    @property
+    def mode(self) -> Any:
+        """The value of the largest density."""
+        return self.loc
+
+    @property
+    def variance(self) -> Any:
+        """Infinite."""
+        return creation.full(tuple(self._extended_shape(())), math.inf, dtype=self.loc.dtype)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Values by which the parameters can be differentiated."""
+        return self.loc + room(self._extended_shape(sample_shape), self.loc).cauchy_() * self.scale
+
+    def log_prob(self, value: Any) -> Any:
+        """The log of the density at ``value``."""
+        self._validate_sample(value)
+        return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
+
+    def cdf(self, value: Any) -> Any:
+        """The probability of at most ``value``."""
+        self._validate_sample(value)
+        return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
+
+    def icdf(self, value: Any) -> Any:
+        """The quantile of a probability."""
+        return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
+
+    def entropy(self) -> Any:
+        """The entropy in nats."""
+        return math.log(4 * math.pi) + self.scale.log()

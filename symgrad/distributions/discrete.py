@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad.distributions.base import BOOLEAN, COUNT, NONNEGATIVE, REAL, UNIT, Constraint, Distribution, broadcast_all
+from symgrad.distributions import constraints
+from symgrad.distributions.base import Distribution, broadcast_all
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError
 from symgrad.ops.calls.naming import SPACES
@@ -15,13 +16,13 @@ from symgrad.tensor.facts import Shape
 _cross_entropy = SPACES["nn.functional"]["binary_cross_entropy_with_logits"]
 
 
-def _inside(probs: Any) -> Any:
+def inside(probs: Any) -> Any:
     """Probabilities that a logarithm can take."""
     eps = finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
-class _Chances(Distribution):
+class Chances(Distribution):
     """A distribution of probabilities or their logits: what is not given is computed when it is asked for."""
 
     has_enumerate_support = True
@@ -67,7 +68,32 @@ class _Chances(Distribution):
         return values.expand((-1, *self.batch_shape)) if expand else values
 
 
-class Bernoulli(_Chances):
+class Odds(Chances):
+    """A distribution of the probability of an event, or of its logit."""
+
+    def _take_chance(self, probs: Any, logits: Any, validate_args: bool | None, count: Any = None) -> None:
+        """Take the parameter that is given, and a number of trials, of one shape with it."""
+        given = self._take(probs, logits)
+        if count is None:
+            (given,) = broadcast_all(given)
+        else:
+            count, given = broadcast_all(count, given)
+            self.total_count = count.to(given.dtype)
+        self.__dict__[self._name] = given
+        Distribution.__init__(self, given.shape, validate_args=validate_args)
+        self._check(**{self._name: (given, constraints.real if probs is None else constraints.unit_interval)})
+
+    @staticmethod
+    def _logits(probs: Any) -> Any:
+        p = inside(probs)
+        return p.log() - (-p).log1p()
+
+    @staticmethod
+    def _probs(logits: Any) -> Any:
+        return logits.sigmoid()
+
+
+class Bernoulli(Odds):
     """1 with a probability ``probs``, whose logits may be given instead, and 0 else.
 
     >>> import symgrad as sg
@@ -75,20 +101,10 @@ class Bernoulli(_Chances):
     tensor(-1.3863)
     """
 
+    support = constraints.boolean
+
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
-        (given,) = broadcast_all(self._take(probs, logits))
-        self.__dict__[self._name] = given
-        super().__init__(given.shape, validate_args=validate_args)
-        self._check(**{self._name: (given, REAL if probs is None else UNIT)})
-
-    @staticmethod
-    def _logits(probs: Any) -> Any:
-        p = _inside(probs)
-        return p.log() - (-p).log1p()
-
-    @staticmethod
-    def _probs(logits: Any) -> Any:
-        return logits.sigmoid()
+        self._take_chance(probs, logits, validate_args)
 
     @property
     def mean(self) -> Any:
@@ -114,7 +130,7 @@ class Bernoulli(_Chances):
 
     def log_prob(self, value: Any) -> Any:
         """The log of the density, or of the probability, at ``value``."""
-        self._check_value(value, BOOLEAN)
+        self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
         return -_cross_entropy(logits, value, reduction="none")
 
@@ -127,7 +143,7 @@ class Bernoulli(_Chances):
         return self._along_first(creation.tensor([0, 1], dtype=self.probs.dtype), expand)
 
 
-class Categorical(_Chances):
+class Categorical(Chances):
     """One of the places 0, 1, … of the last axis of ``probs``, whose logits may be given instead.
 
     They need not be normalised.
@@ -147,11 +163,18 @@ class Categorical(_Chances):
         self.__dict__[self._name] = (
             given - given.logsumexp(-1, keepdim=True) if probs is None else given / given.sum(-1, keepdim=True)
         )
-        self._check(**{self._name: (given, REAL if probs is None else ("Simplex()", NONNEGATIVE[1]))})
+        self._check(
+            **{
+                self._name: (
+                    self.__dict__[self._name],
+                    constraints.real_vector if probs is None else constraints.simplex,
+                )
+            }
+        )
 
     @staticmethod
     def _logits(probs: Any) -> Any:
-        return _inside(probs).log()
+        return inside(probs).log()
 
     @staticmethod
     def _probs(logits: Any) -> Any:
@@ -178,7 +201,7 @@ class Categorical(_Chances):
 
     def log_prob(self, value: Any) -> Any:
         """The log of the density, or of the probability, at ``value``."""
-        self._check_value(value, self._places())
+        self._validate_sample(value)
         value, logs = FUNCTIONS["broadcast_tensors"](value.long().unsqueeze(-1), self.logits)
         return logs.gather(-1, value[..., :1]).squeeze(-1)
 
@@ -191,10 +214,10 @@ class Categorical(_Chances):
         """All places along a new first axis."""
         return self._along_first(creation.tensor(list(range(self._num_events))), expand)
 
-    def _places(self) -> Constraint:
-        last = self._num_events - 1
-        words = f"IntegerInterval(lower_bound=0, upper_bound={last})"
-        return words, lambda x: (x % 1 == 0) & (x >= 0) & (x <= last)
+    @property
+    def support(self) -> Any:
+        """The places."""
+        return constraints.integer_interval(0, self._num_events - 1)
 
 
 class Poisson(Distribution):
@@ -205,12 +228,13 @@ class Poisson(Distribution):
     tensor(-1.7123)
     """
 
+    support = constraints.nonnegative_integer
     _parameters = ("rate",)
 
     def __init__(self, rate: Any, validate_args: bool | None = None):
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.shape, validate_args=validate_args)
-        self._check(rate=(self.rate, NONNEGATIVE))
+        self._check(rate=(self.rate, constraints.nonnegative))
 
     @property
     def mean(self) -> Any:
@@ -231,6 +255,6 @@ class Poisson(Distribution):
 
     def log_prob(self, value: Any) -> Any:
         """The log of the density, or of the probability, at ``value``."""
-        self._check_value(value, COUNT)
+        self._validate_sample(value)
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()

@@ -6,11 +6,17 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from symgrad.distributions.base import Distribution
 from symgrad.distributions.composed import Independent
-from symgrad.distributions.continuous import Exponential, Laplace, Uniform
+from symgrad.distributions.continuous import Cauchy, Exponential, Laplace, Uniform
+from symgrad.distributions.counts import Binomial, Geometric
 from symgrad.distributions.discrete import Bernoulli, Categorical, Poisson
+from symgrad.distributions.gammas import Beta, Dirichlet, Gamma
 from symgrad.distributions.normals import LogNormal, MultivariateNormal, Normal
+from symgrad.distributions.relaxed import OneHotCategorical
+from symgrad.distributions.transformed import Gumbel, HalfNormal, Pareto, TransformedDistribution
 from symgrad.errors import ArgumentError
 from symgrad.ops.calls.naming import SPACES
 from symgrad.tensor import FUNCTIONS
@@ -117,6 +123,72 @@ def _exponentials(p: Exponential, q: Exponential) -> Any:
 def _laplaces(p: Laplace, q: Laplace) -> Any:
     ratio, away = p.scale / q.scale, (p.loc - q.loc).abs()
     return -ratio.log() + away / q.scale + ratio * (-away / p.scale).exp() - 1
+
+
+@register_kl(Gamma, Gamma)
+def _gammas(p: Gamma, q: Gamma) -> Any:
+    a, b = p.concentration, q.concentration
+    logs = b * (p.rate / q.rate).log() + b.lgamma() - a.lgamma() + (a - b) * a.digamma()
+    return logs + (q.rate - p.rate) * (a / p.rate)
+
+
+@register_kl(Dirichlet, Dirichlet)
+def _shares(p: Dirichlet, q: Dirichlet) -> Any:
+    a, b = p.concentration, q.concentration
+    total = a.sum(-1, keepdim=True)
+    scales = a.sum(-1).lgamma() - b.sum(-1).lgamma() - (a.lgamma() - b.lgamma()).sum(-1)
+    return scales + ((a - b) * (a.digamma() - total.digamma())).sum(-1)
+
+
+@register_kl(Beta, Beta)
+def _betas(p: Beta, q: Beta) -> Any:
+    return _shares(p._dirichlet, q._dirichlet)
+
+
+@register_kl(Binomial, Binomial)
+def _trials(p: Binomial, q: Binomial) -> Any:
+    each = p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
+    return FUNCTIONS["where"](p.total_count > q.total_count, math.inf, p.total_count * each)
+
+
+@register_kl(Geometric, Geometric)
+def _waits(p: Geometric, q: Geometric) -> Any:
+    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
+
+
+@register_kl(Cauchy, Cauchy)
+def _cauchys(p: Cauchy, q: Cauchy) -> Any:
+    return ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
+
+
+@register_kl(Gumbel, Gumbel)
+def _gumbels(p: Gumbel, q: Gumbel) -> Any:
+    ratio, away = p.scale / q.scale, (p.loc - q.loc) / q.scale
+    return away - ratio.log() + ratio * np.euler_gamma + ((1 + ratio).lgamma() - away).exp() - (1 + np.euler_gamma)
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _halves(p: HalfNormal, q: HalfNormal) -> Any:
+    return _normals(p.base_dist, q.base_dist)
+
+
+@register_kl(Pareto, Pareto)
+def _paretos(p: Pareto, q: Pareto) -> Any:
+    ratio = q.alpha / p.alpha
+    inside = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
+    return FUNCTIONS["where"](p.scale < q.scale, math.inf, inside)
+
+
+@register_kl(OneHotCategorical, OneHotCategorical)
+def _vectors_of_choices(p: OneHotCategorical, q: OneHotCategorical) -> Any:
+    return _choices(p._categorical, q._categorical)
+
+
+@register_kl(TransformedDistribution, TransformedDistribution)
+def _transformed(p: TransformedDistribution, q: TransformedDistribution) -> Any:
+    if p.transforms != q.transforms or p.event_shape != q.event_shape:
+        raise NotImplementedError("KL of transformed distributions needs equal transforms and event shapes")
+    return kl_divergence(p.base_dist, q.base_dist)
 
 
 @register_kl(Independent, Independent)

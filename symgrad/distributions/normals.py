@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from symgrad.distributions.base import POSITIVE, REAL, Constraint, Distribution, Located, room
+from symgrad.distributions import constraints
+from symgrad.distributions.base import Distribution, Located, room
 from symgrad.errors import ArgumentError
 from symgrad.op import broadcast_shapes
 from symgrad.ops.calls.naming import SPACES
@@ -46,12 +47,12 @@ class Normal(Located):
 
     def log_prob(self, value: Any) -> Any:
         """The log of the density, or of the probability, at ``value``."""
-        self._check_value(value, REAL)
+        self._validate_sample(value)
         return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value: Any) -> Any:
         """The probability of at most ``value``."""
-        self._check_value(value, REAL)
+        self._validate_sample(value)
         return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
 
     def icdf(self, value: Any) -> Any:
@@ -72,6 +73,7 @@ class LogNormal(Distribution):
     """
 
     has_rsample = True
+    support = constraints.positive
     _parameters = ("loc", "scale")
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
@@ -106,13 +108,13 @@ class LogNormal(Distribution):
 
     def log_prob(self, value: Any) -> Any:
         """The log of the density, or of the probability, at ``value``."""
-        self._check_value(value, POSITIVE)
+        self._validate_sample(value)
         logs = value.log()
         return self.base_dist.log_prob(logs) - logs
 
     def cdf(self, value: Any) -> Any:
         """The probability of at most ``value``."""
-        self._check_value(value, POSITIVE)
+        self._validate_sample(value)
         return self.base_dist.cdf(value.log())
 
     def icdf(self, value: Any) -> Any:
@@ -122,9 +124,6 @@ class LogNormal(Distribution):
     def entropy(self) -> Any:
         """The entropy in nats."""
         return self.base_dist.entropy() + self.loc
-
-
-_FINITE: Constraint = ("IndependentConstraint(Real(), 1)", REAL[1])
 
 
 class MultivariateNormal(Distribution):
@@ -140,6 +139,7 @@ class MultivariateNormal(Distribution):
     """
 
     has_rsample = True
+    support = constraints.real_vector
     _parameters = ("loc", "covariance_matrix", "precision_matrix", "scale_tril")
 
     def __init__(
@@ -167,7 +167,7 @@ class MultivariateNormal(Distribution):
         super().__init__(batch, (n,), validate_args=validate_args)
         matrix = matrix.expand((*batch, n, n))
         self.__dict__[name] = matrix  # which the property of that name gives back
-        self._check(loc=(self.loc, _FINITE))
+        self._check(loc=(self.loc, constraints.real_vector))
         self._factor = {
             "scale_tril": lambda: matrix,
             "covariance_matrix": lambda: _LINALG["cholesky"](matrix),
@@ -217,7 +217,7 @@ class MultivariateNormal(Distribution):
 
     def log_prob(self, value: Any) -> Any:
         """The log of the density, or of the probability, at ``value``."""
-        self._check_value(value, _FINITE)
+        self._validate_sample(value)
         away = (value - self.loc).unsqueeze(-1)
         scaled = _LINALG["solve_triangular"](self._factor, away, upper=False)
         squares = scaled.pow(2).sum((-2, -1))

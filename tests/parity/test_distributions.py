@@ -38,7 +38,72 @@ MADE = {
         [[0.1, 0.2], [1.0, -3.0]],
     ),
     "Independent": (lambda D, x, s: D.Independent(D.Normal(x(A), x(S)), 1), A),
-}
+    "Gamma": (lambda D, x, s: D.Gamma(x(S), x(P)), S),
+    "Chi2": (lambda D, x, s: D.Chi2(x(S)), S),
+    "InverseGamma": (lambda D, x, s: D.InverseGamma(0.1 + x(S), x(P)), S),
+    "Beta": (lambda D, x, s: D.Beta(x(S), x(P)), P),
+    "Dirichlet": (lambda D, x, s: D.Dirichlet(x(S)), [[0.2, 0.5, 0.3], [0.7, 0.2, 0.1]]),
+    "Dirichlet at a corner": (lambda D, x, s: D.Dirichlet(x(P)), [[0.2, 0.5, 0.3], [0.7, 0.2, 0.1]]),
+    "StudentT": (lambda D, x, s: D.StudentT(x(S), x(A), x(P)), A),
+    "FisherSnedecor": (lambda D, x, s: D.FisherSnedecor(3 * x(S), 3 * x(S)), S),
+    "Cauchy": (lambda D, x, s: D.Cauchy(x(A), x(S)), A),
+    "HalfNormal": (lambda D, x, s: D.HalfNormal(x(S)), P),
+    "HalfCauchy": (lambda D, x, s: D.HalfCauchy(x(S)), P),
+    "Gumbel": (lambda D, x, s: D.Gumbel(x(A), x(S)), A),
+    "Weibull": (lambda D, x, s: D.Weibull(x(S), 1 + x(P)), S),
+    "Pareto": (lambda D, x, s: D.Pareto(x(P), 2 + x(S)), S),
+    "LogisticNormal": (lambda D, x, s: D.LogisticNormal(x(A), x(S)), [[0.1, 0.2, 0.3, 0.4], [0.4, 0.1, 0.3, 0.2]]),
+    "Geometric": (lambda D, x, s: D.Geometric(x(P)), [[0.0, 3.0, 1.0], [2.0, 0.0, 7.0]]),
+    "Geometric of logits": (lambda D, x, s: D.Geometric(logits=x(A)), [[0.0, 3.0, 1.0], [2.0, 0.0, 7.0]]),
+    "Binomial": (lambda D, x, s: D.Binomial(5, x(P)), [[0.0, 3.0, 1.0], [2.0, 0.0, 5.0]]),
+    "Binomial of logits": (lambda D, x, s: D.Binomial(30, logits=x(A)), [[0.0, 3.0, 21.0], [2.0, 0.0, 5.0]]),
+    "NegativeBinomial": (lambda D, x, s: D.NegativeBinomial(x(S), x(P)), [[0.0, 3.0, 1.0], [2.0, 0.0, 5.0]]),
+    "Multinomial": (lambda D, x, s: D.Multinomial(6, x(S)), [[1.0, 3.0, 2.0], [0.0, 6.0, 0.0]]),
+    "OneHotCategorical": (lambda D, x, s: D.OneHotCategorical(x(S)), [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]),
+    "straight through": (
+        lambda D, x, s: D.OneHotCategoricalStraightThrough(logits=x(A)), [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    ),
+    "RelaxedBernoulli": (lambda D, x, s: D.RelaxedBernoulli(x(0.7), x(P)), P),
+    "RelaxedBernoulli of logits": (lambda D, x, s: D.RelaxedBernoulli(x(0.7), logits=x(A)), P),
+    "RelaxedOneHotCategorical": (
+        lambda D, x, s: D.RelaxedOneHotCategorical(x(0.7), logits=x(A)), [[0.2, 0.5, 0.3], [0.7, 0.2, 0.1]]
+    ),
+    "squashed": (
+        lambda D, x, s: D.TransformedDistribution(
+            D.Normal(x(A), x(S)), [D.TanhTransform(cache_size=1), D.AffineTransform(1.0, x([2.0, -1.0, 0.5]))]
+        ),
+        [[0.3, 0.5, 0.9], [0.1, 0.9, 1.1]],
+    ),
+    "squashed vectors": (
+        lambda D, x, s: D.Independent(
+            D.TransformedDistribution(D.Normal(x(A), x(S)), [D.SigmoidTransform(), D.AffineTransform(-1, 2)]), 1
+        ),
+        P,
+    ),
+    "softplus of powers": (
+        lambda D, x, s: D.TransformedDistribution(D.Gamma(x(S), x(P)), [D.PowerTransform(2.0), D.SoftplusTransform()]),
+        [[0.8, 1.5, 1.9], [1.35, 1.6, 1.1]],
+    ),
+    "reshaped": (
+        lambda D, x, s: D.TransformedDistribution(
+            D.Independent(D.Normal(x(A), x(S)), 1),
+            [D.AffineTransform(x([0.5, 1.0, 2.0]), x([2.0, 3.0, 4.0]), event_dim=1), D.ReshapeTransform((3,), (3, 1))],
+        ),
+        [[[0.3], [0.5], [0.9]], [[0.1], [0.9], [1.1]]],
+    ),
+    "MixtureSameFamily": (
+        lambda D, x, s: D.MixtureSameFamily(D.Categorical(logits=x(A)), D.Normal(x(P), x(S))), [0.3, -1.0]
+    ),
+    "mixture of vectors": (
+        lambda D, x, s: D.MixtureSameFamily(
+            D.Categorical(x([1.0, 2.0])), D.Independent(D.Normal(x(A), x(S)), 1)
+        ), [0.3, -1.0, 0.5]
+    ),
+}  # fmt: skip
+WITHOUT_SLOPES = ("Gamma", "Chi2", "softplus of powers", "InverseGamma")
+"""Whose probabilities torch cannot differentiate."""
+IMPLICIT = ("Gamma", "Chi2", "Beta", "Dirichlet", "StudentT", "FisherSnedecor", "softplus of powers")
+"""Of their samples torch has gradients to three digits."""
 
 
 class Side:
@@ -73,7 +138,7 @@ def same(a: Any, b: Any, rtol: float = 1e-9) -> None:
 def test_densities_and_moments(name):
     make, values = MADE[name]
     sides = [Side(t, make) for t in (torch, sg)]
-    if name != "LogNormal":  # of which torch tells nothing
+    if name not in ("LogNormal", "mixture of vectors"):  # of which torch tells nothing, and what it computed on the way
         assert repr(sides[0].made) == repr(sides[1].made)
     kinds = (torch.float64, sg.float64) if isinstance(np.ravel(values)[0], float) else (torch.int64, sg.int64)
     asked = {"log_prob": [s.t.tensor(values, dtype=k) for s, k in zip(sides, kinds, strict=True)]}
@@ -95,7 +160,9 @@ def test_densities_and_moments(name):
         assert (found[0] is None) == (found[1] is None), what
         if found[0] is None:
             continue
-        same(*found, rtol=1e-6 if name == "Normal of numbers" else 1e-9)
+        same(*found, rtol=1e-6 if name in ("Normal of numbers", "Multinomial") else 1e-9)  # torch counts in float32
+        if what == "cdf" and name in WITHOUT_SLOPES:
+            continue
         for a, b in zip(*(side.slopes(x) for side, x in zip(sides, found, strict=True)), strict=True):
             assert (a is None) == (b is None), what
             if a is not None:
@@ -125,10 +192,12 @@ def test_samples_are_torchs_for_every_seed(name, dtype):
             if found[0] is None:
                 assert not sides[1].made.has_rsample
                 continue
-            same(*found, rtol=1e-5 if dtype == "float32" else 1e-12)
+            same(*found, rtol=1e-5 if dtype == "float32" else 1e-11)
             assert found[0].requires_grad == found[1].requires_grad == (what == "rsample" and bool(sides[0].leaves))
             for a, b in zip(*(side.slopes(x) for side, x in zip(sides, found, strict=True)), strict=True):
-                np.testing.assert_allclose(b, a, rtol=1e-4 if dtype == "float32" else 1e-9, atol=1e-5)
+                digits = 1e-4 if dtype == "float32" else 1e-9
+                digits = 2e-3 if name.endswith(IMPLICIT) or name.startswith(IMPLICIT) else digits
+                np.testing.assert_allclose(b, a, rtol=digits, atol=1e-5)
 
 
 PAIRS = {
@@ -145,6 +214,22 @@ PAIRS = {
     "Laplace": lambda D, x: (D.Laplace(x(A), x(S)), D.Laplace(x(P), x(S[::-1]))),
     "MultivariateNormal": lambda D, x: (
         D.MultivariateNormal(x([0.5, -1.0]), x(V)), D.MultivariateNormal(x([0.0, 1.0]), scale_tril=x(L))
+    ),
+    "Gamma": lambda D, x: (D.Gamma(x(S), x(P)), D.Gamma(x(P), x(S[::-1]))),
+    "Chi2": lambda D, x: (D.Chi2(x(S)), D.Gamma(x(P), x(S[::-1]))),
+    "Beta": lambda D, x: (D.Beta(x(S), x(P)), D.Beta(x(P), x(S[::-1]))),
+    "Dirichlet": lambda D, x: (D.Dirichlet(x(S)), D.Dirichlet(x(P))),
+    "Binomial": lambda D, x: (D.Binomial(3, x(P)), D.Binomial(3, logits=x(A))),
+    "more trials": lambda D, x: (D.Binomial(4, x(P)), D.Binomial(3, logits=x(A))),
+    "Geometric": lambda D, x: (D.Geometric(x(P)), D.Geometric(logits=x(A))),
+    "Cauchy": lambda D, x: (D.Cauchy(x(A), x(S)), D.Cauchy(x(P), x(S[::-1]))),
+    "Gumbel": lambda D, x: (D.Gumbel(x(A), x(S)), D.Gumbel(x(P), x(S[::-1]))),
+    "HalfNormal": lambda D, x: (D.HalfNormal(x(P)), D.HalfNormal(x(S))),
+    "Pareto": lambda D, x: (D.Pareto(x(S), x(P)), D.Pareto(x(P), x(S))),
+    "OneHotCategorical": lambda D, x: (D.OneHotCategorical(x(S)), D.OneHotCategorical(logits=x(A))),
+    "transformed": lambda D, x: tuple(
+        D.TransformedDistribution(base, [D.ExpTransform(), D.AffineTransform(1.0, 2.0)])
+        for base in (D.Normal(x(A), x(S)), D.Normal(x(P), x(S[::-1])))
     ),
     "Independent": lambda D, x: (
         D.Independent(D.Normal(x(A), x(S)), 1), D.Independent(D.Normal(x(P), x(S[::-1])), 1)
@@ -186,6 +271,32 @@ REFUSED = [
     "D.Uniform(0.0, 1.0).log_prob(t.tensor(2.0))",
     "D.Poisson(1.0).log_prob(t.tensor(0.5))",
     "D.Poisson(1.0).rsample()",
+    "D.Gamma(0.0, 1.0)",
+    "D.Beta(1.0, -1.0)",
+    "D.Beta(1.0, 2.0).log_prob(t.tensor(1.5))",
+    "D.Dirichlet(t.tensor(1.0))",
+    "D.Dirichlet(t.ones(3)).log_prob(t.ones(3))",
+    "D.StudentT(0.0)",
+    "D.HalfNormal(-1.0)",
+    "D.HalfNormal(1.0).log_prob(t.tensor(-1.0))",
+    "D.Geometric(0.0)",
+    "D.Geometric(0.5, 0.5)",
+    "D.Geometric(0.5).rsample()",
+    "D.Binomial(2, 0.5).log_prob(t.tensor(3.0))",
+    "D.Binomial(t.tensor([1.0, 2.0]), t.tensor([0.5, 0.5])).enumerate_support()",
+    "D.Multinomial(t.tensor(2), t.ones(2))",
+    "D.Multinomial(2, t.ones(2)).rsample()",
+    "D.OneHotCategorical(t.ones(2)).log_prob(t.tensor([0.5, 0.5]))",
+    "D.OneHotCategorical(t.ones(2)).rsample()",
+    "D.TransformedDistribution(D.Normal(0.0, 1.0), 3)",
+    "D.TransformedDistribution(D.Normal(0.0, 1.0), [3])",
+    "D.TransformedDistribution(D.Normal(0.0, 1.0), D.StickBreakingTransform())",
+    "D.TransformedDistribution(D.Normal(0.0, 1.0), D.TanhTransform()).log_prob(t.tensor(2.0))",
+    "D.ReshapeTransform((2,), (3,))",
+    "D.AbsTransform().log_abs_det_jacobian(t.ones(1), t.ones(1))",
+    "D.MixtureSameFamily(D.Normal(0.0, 1.0), D.Normal(t.zeros(2), 1.0))",
+    "D.MixtureSameFamily(D.Categorical(t.ones(3)), D.Normal(t.zeros(2), 1.0))",
+    "D.kl_divergence(D.Gamma(1.0, 1.0), D.Poisson(1.0))",
     "D.Bernoulli(0.5).rsample()",
     "D.kl_divergence(D.Normal(0.0, 1.0), D.Poisson(1.0))",
 ]
@@ -237,3 +348,92 @@ def test_formulas_and_programs_of_densities():
     assert text == r"\frac{1}{s^{2}} \left(x - m\right)"
     program = sg.compile(score, np.zeros(3), np.float64(1.0), np.ones(3))
     assert program(np.zeros(3), np.float64(-2.0), np.ones(3)) == pytest.approx(np.full(3, 0.25))  # as no check stops it
+
+
+class Squash:
+    """A transform of a user's own, as published code for actors has it."""
+
+    def __new__(cls, D):
+        class Own(D.transforms.Transform):
+            domain = D.constraints.real
+            codomain = D.constraints.interval(-1.0, 1.0)
+            bijective = True
+            sign = +1
+
+            def __init__(self, cache_size=1):
+                super().__init__(cache_size=cache_size)
+
+            def __eq__(self, other):
+                return isinstance(other, Own)
+
+            __hash__ = None
+
+            def _call(self, x):
+                return x.tanh()
+
+            def _inverse(self, y):
+                return 0.5 * (y.log1p() - (-y).log1p())
+
+            def log_abs_det_jacobian(self, x, y):
+                return 2.0 * (np.log(2.0) - x - (-2.0 * x).exp().log1p())
+
+        return Own()
+
+
+def test_an_actor_of_soft_actor_critic():
+    """Its samples are squashed, and the value before that is kept: atanh of 1 is infinite."""
+    found = []
+    for t in (torch, sg):
+        D = importlib.import_module(f"{t.__name__}.distributions")
+        t.manual_seed(1)
+        mean = t.tensor([[0.5, 30.0]], requires_grad=True)
+        log_std = t.tensor([[-1.0, 0.5]], requires_grad=True)
+        policy = D.TransformedDistribution(D.Normal(mean, log_std.exp()), [Squash(D)])
+        action = policy.rsample()
+        log_p = policy.log_prob(action).sum(-1, keepdim=True)
+        (0.2 * log_p - action.sum()).mean().backward()
+        found.append([v.tolist() for v in (action.detach(), log_p.detach(), mean.grad, log_std.grad)])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-4)
+
+
+def test_gamma_samples_have_derivatives_of_any_order():
+    """dx/da is exact, as is the next: the sample is the quantile of a fixed probability."""
+    scipy = pytest.importorskip("scipy.special")
+    sg.manual_seed(4)
+    a = sg.tensor([0.7, 2.0, 9.0], dtype=sg.float64, requires_grad=True)
+    x = sg.distributions.Gamma(a, 1.0).rsample()
+    (first,) = sg.autograd.grad(x.sum(), a, create_graph=True)
+    (second,) = sg.autograd.grad(first.sum(), a)
+    chance, h = scipy.gammainc(a.tolist(), x.tolist()), 1e-3
+
+    def moved(by):
+        return scipy.gammaincinv(np.array(a.tolist()) + by, chance)
+
+    np.testing.assert_allclose(first.tolist(), (moved(h) - moved(-h)) / (2 * h), rtol=1e-4)
+    np.testing.assert_allclose(second.tolist(), (moved(h) - 2 * moved(0) + moved(-h)) / h**2, rtol=1e-3, atol=1e-6)
+
+
+def test_samples_of_dirichlet_are_differentiated_once():
+    a = sg.tensor([0.7, 2.0, 9.0], requires_grad=True)
+    (g,) = sg.autograd.grad(sg.distributions.Dirichlet(a).rsample()[0], a, create_graph=True)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        sg.autograd.grad(g.sum(), a)
+
+
+def test_constraints():
+    values = [-1.0, 0.0, 0.5, 1.0, 2.0, 3.5]
+    for name in ("real", "positive", "nonnegative", "unit_interval", "boolean", "nonnegative_integer", "simplex",
+                 "one_hot", "positive_integer", "real_vector"):  # fmt: skip
+        a, b = (importlib.import_module(f"{t.__name__}.distributions").constraints for t in (torch, sg))
+        a, b = getattr(a, name), getattr(b, name)
+        assert repr(a) == repr(b)
+        assert (a.event_dim, a.is_discrete) == (b.event_dim, b.is_discrete)
+        assert a.check(torch.tensor(values)).tolist() == b.check(sg.tensor(values)).tolist()
+    M = [[2.0, 0.0], [0.5, 1.0]]
+    for name in ("lower_cholesky", "lower_triangular", "positive_definite"):
+        for matrix in (M, V, [[-1.0, 0.0], [0.0, 1.0]]):
+            a, b = (
+                getattr(importlib.import_module(f"{t.__name__}.distributions").constraints, name) for t in (torch, sg)
+            )
+            assert bool(a.check(torch.tensor(matrix))) == bool(b.check(sg.tensor(matrix))), name

@@ -40,7 +40,7 @@ def poisson_count(rate: float, draw: Callable[[], float]) -> int:
 
 def poisson_counts(rates: Any, source: Any) -> Any:
     """Counts for an array of rates, with the numbers of a source of uniform ones."""
-    with _one_by_one(source) as draw:
+    with one_by_one(source) as draw:
         counts = [poisson_count(rate, draw) for rate in np.asarray(rates, np.float64).ravel().tolist()]
     return np.array(counts, np.float64).reshape(np.shape(rates))
 
@@ -99,11 +99,11 @@ def _tail(k: float) -> float:
 def binomial_counts(trials: Any, chances: Any, source: Any) -> Any:
     """Counts for arrays of numbers of trials and chances, with the numbers of a source of uniform ones."""
     pairs = zip(trials.ravel().tolist(), chances.ravel().tolist(), strict=True)
-    with _one_by_one(source) as draw:
+    with one_by_one(source) as draw:
         return np.array([binomial_count(n, p, draw) for n, p in pairs], np.float64).reshape(trials.shape)
 
 
-def _one_by_one(source: Any) -> AbstractContextManager[Callable[[], float]]:
+def one_by_one(source: Any) -> AbstractContextManager[Callable[[], float]]:
     """What draws a uniform double at each call; of generators of others each is asked for by itself."""
     if hasattr(source, "one_by_one"):
         return source.one_by_one()  # type: ignore[no-any-return]

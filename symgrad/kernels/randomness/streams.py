@@ -149,6 +149,16 @@ class Generator:
         self._second_normal = made.pop() if len(made) > count else None
         return np.array(made, np.float64).reshape(shape)
 
+    def next_normal(self, draw: Callable[[], float]) -> float:
+        """One standard normal double, of the uniform ones that ``draw`` gives, or the second of the last two."""
+        if self._second_normal is None:
+            angle, chance = draw(), draw()
+            radius = math.sqrt(-2 * math.log1p(-chance))
+            self._second_normal = radius * math.sin(2 * math.pi * angle)
+            return radius * math.cos(2 * math.pi * angle)
+        made, self._second_normal = self._second_normal, None
+        return made
+
     def _normal(self, count: int, dtype: Any) -> Any:
         if count < _BLOCK:
             return self.normal_in_turn((count,))

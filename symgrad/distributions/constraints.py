@@ -1,0 +1,213 @@
+"""What parameters and samples of distributions satisfy, under the names of ``torch.distributions.constraints``.
+
+>>> import symgrad as sg
+>>> sg.distributions.constraints.positive.check(sg.tensor([1.0, -1.0]))
+tensor([ True, False])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad.ops.calls.naming import SPACES
+
+__all__ = [
+    "Constraint", "boolean", "dependent", "dependent_property", "greater_than", "greater_than_eq", "half_open_interval",
+    "independent", "integer_interval", "interval", "is_dependent", "less_than", "lower_cholesky", "lower_triangular",
+    "multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer",
+    "real", "real_vector", "simplex", "unit_interval",
+]  # fmt: skip
+
+
+class Constraint:
+    """A condition on values whose last ``event_dim`` axes are one event."""
+
+    is_discrete = False
+    event_dim = 0
+
+    def check(self, value: Any) -> Any:
+        """Whether each event satisfies it: truth values of the shape of the batch."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        bounds = ", ".join(f"{name}={bound}" for name, bound in vars(self).items())
+        return f"{type(self).__name__.removeprefix('_')}({bounds})"
+
+
+class _Dependent(Constraint):
+    """A condition that depends on the other parameters, and so is none by itself."""
+
+    def __init__(self, *, is_discrete: bool = False, event_dim: int = 0):
+        self.is_discrete, self.event_dim = is_discrete, event_dim
+
+    def __call__(self, *, is_discrete: bool = False, event_dim: int = 0) -> _Dependent:
+        return _Dependent(is_discrete=is_discrete, event_dim=event_dim)
+
+    def check(self, value: Any) -> Any:  # noqa: ARG002
+        """Refused: there is nothing to compare with."""
+        raise ValueError("Cannot determine validity of dependent constraint")
+
+
+class dependent_property(property):  # noqa: N801  (torch's name)
+    """A property that is a constraint made of the other parameters; with keywords it makes the decorator."""
+
+    def __init__(self, fget: Any = None, *, is_discrete: bool = False, event_dim: int = 0):
+        super().__init__(fget)
+        self.is_discrete, self.event_dim = is_discrete, event_dim
+
+    def __call__(self, fget: Any) -> dependent_property:
+        """The property of a method, as a decorator with keywords."""
+        return dependent_property(fget, is_discrete=self.is_discrete, event_dim=self.event_dim)
+
+
+def is_dependent(constraint: Any) -> bool:
+    """Whether a constraint depends on other parameters."""
+    return isinstance(constraint, (_Dependent, dependent_property))
+
+
+class _Real(Constraint):
+    def check(self, value: Any) -> Any:
+        return value == value
+
+
+class _Boolean(Constraint):
+    is_discrete = True
+
+    def check(self, value: Any) -> Any:
+        return (value == 0) | (value == 1)
+
+
+class _Above(Constraint):
+    def __init__(self, lower_bound: Any):
+        self.lower_bound = lower_bound
+
+
+class _GreaterThan(_Above):
+    def check(self, value: Any) -> Any:
+        return value > self.lower_bound
+
+
+class _GreaterThanEq(_Above):
+    def check(self, value: Any) -> Any:
+        return value >= self.lower_bound
+
+
+class _IntegerGreaterThan(_Above):
+    is_discrete = True
+
+    def check(self, value: Any) -> Any:
+        return (value % 1 == 0) & (value >= self.lower_bound)
+
+
+class _LessThan(Constraint):
+    def __init__(self, upper_bound: Any):
+        self.upper_bound = upper_bound
+
+    def check(self, value: Any) -> Any:
+        return value < self.upper_bound
+
+
+class _Between(Constraint):
+    def __init__(self, lower_bound: Any, upper_bound: Any):
+        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+
+
+class _Interval(_Between):
+    def check(self, value: Any) -> Any:
+        return (value >= self.lower_bound) & (value <= self.upper_bound)
+
+
+class _HalfOpenInterval(_Between):
+    def check(self, value: Any) -> Any:
+        return (value >= self.lower_bound) & (value < self.upper_bound)
+
+
+class _IntegerInterval(_Between):
+    is_discrete = True
+
+    def check(self, value: Any) -> Any:
+        return (value % 1 == 0) & (value >= self.lower_bound) & (value <= self.upper_bound)
+
+
+class _Multinomial(Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, upper_bound: Any):
+        self.upper_bound = upper_bound
+
+    def check(self, value: Any) -> Any:
+        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
+
+
+class _Simplex(Constraint):
+    event_dim = 1
+
+    def check(self, value: Any) -> Any:
+        return (value >= 0).all(-1) & (abs(value.sum(-1) - 1) < 1e-6)
+
+
+class _OneHot(Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    def check(self, value: Any) -> Any:
+        return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
+
+
+class _Matrix(Constraint):
+    event_dim = 2
+
+    @staticmethod
+    def _all(holds: Any) -> Any:
+        return holds.all(-1).all(-1)
+
+
+class _LowerTriangular(_Matrix):
+    def check(self, value: Any) -> Any:
+        return self._all(value.tril() == value)
+
+
+class _LowerCholesky(_LowerTriangular):
+    def check(self, value: Any) -> Any:
+        return super().check(value) & (value.diagonal(0, -2, -1) > 0).all(-1)
+
+
+class _PositiveDefinite(_Matrix):
+    def check(self, value: Any) -> Any:
+        symmetric = self._all(abs(value - value.mT) <= 1e-6)
+        return symmetric & (SPACES["linalg"]["eigvalsh"](value) > 0).all(-1)
+
+
+class _IndependentConstraint(Constraint):
+    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int):
+        self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]
+        return self.base_constraint.is_discrete
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
+
+    def check(self, value: Any) -> Any:
+        holds = self.base_constraint.check(value)
+        for _ in range(self.reinterpreted_batch_ndims):
+            holds = holds.all(-1)
+        return holds
+
+    def __repr__(self) -> str:
+        return f"IndependentConstraint({self.base_constraint}, {self.reinterpreted_batch_ndims})"
+
+
+independent = _IndependentConstraint
+greater_than, greater_than_eq, less_than = _GreaterThan, _GreaterThanEq, _LessThan
+interval, half_open_interval, integer_interval = _Interval, _HalfOpenInterval, _IntegerInterval
+multinomial = _Multinomial
+dependent = _Dependent()
+real, boolean, one_hot, simplex = _Real(), _Boolean(), _OneHot(), _Simplex()
+positive, nonnegative, unit_interval = _GreaterThan(0.0), _GreaterThanEq(0.0), _Interval(0.0, 1.0)
+positive_integer, nonnegative_integer = _IntegerGreaterThan(1), _IntegerGreaterThan(0)
+real_vector = _IndependentConstraint(real, 1)
+positive_definite, lower_triangular, lower_cholesky = _PositiveDefinite(), _LowerTriangular(), _LowerCholesky()

@@ -1,0 +1,186 @@
+"""Choices as vectors, and what is near to them and can be differentiated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad.distributions import constraints
+from symgrad.distributions.base import Distribution, broadcast_all
+from symgrad.distributions.discrete import Categorical, Odds, inside
+from symgrad.ops.calls.naming import SPACES
+from symgrad.random import rand
+from symgrad.tensor import creation
+
+
+class OfCategories(Distribution):
+    """A distribution of vectors with an entry for each place of a :class:`Categorical`."""
+
+    def _choose(self, probs: Any, logits: Any, validate_args: bool | None) -> None:
+        self._categorical = Categorical(probs, logits)
+        self._name = self._categorical._name
+        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
+
+    @property
+    def probs(self) -> Any:
+        """The probabilities."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Any:
+        """The logits."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the parameter."""
+        return self._categorical.param_shape
+
+    def _wide(self, batch_shape: Any) -> dict[str, Any]:
+        """The parameter for a larger batch, by its name."""
+        return {self._name: getattr(self._categorical.expand(batch_shape), self._name)}
+
+
+class OneHotCategorical(OfCategories):
+    """Vectors of zeros with one 1, at a place drawn with the probabilities ``probs``.
+
+    >>> import symgrad as sg
+    >>> sg.distributions.OneHotCategorical(sg.tensor([0.0, 1.0])).sample()
+    tensor([0., 1.])
+    """
+
+    has_enumerate_support = True
+    support = constraints.one_hot
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
+        self._choose(probs, logits, validate_args)
+
+    @property
+    def mean(self) -> Any:
+        """The expected value."""
+        return self.probs
+
+    @property
+    def mode(self) -> Any:
+        """The most probable vector."""
+        return self._one_hot(self.probs.argmax(-1))
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.probs * (1 - self.probs)
+
+    def expand(self, batch_shape: Any) -> Any:
+        """The same distributions in a larger batch."""
+        return type(self)(**self._wide(batch_shape), validate_args=False)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
+        return self._one_hot(self._categorical.sample(sample_shape))
+
+    def _one_hot(self, places: Any) -> Any:
+        return SPACES["nn.functional"]["one_hot"](places, self.event_shape[0]).to(self.probs.dtype)
+
+    def log_prob(self, value: Any) -> Any:
+        """The log of the probability of ``value``."""
+        self._validate_sample(value)
+        return self._categorical.log_prob(value.max(-1)[1])
+
+    def entropy(self) -> Any:
+        """The entropy in nats."""
+        return self._categorical.entropy()
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """All vectors along a new first axis."""
+        n, batch = self.event_shape[0], tuple(self.batch_shape)
+        eye: Any = creation.eye(n, dtype=self.probs.dtype)
+        rows = eye.reshape((n, *(1 for _ in batch), n))
+        return rows.expand((n, *batch, n)) if expand else rows
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """The same, with samples whose gradient goes to the probabilities as if they were these (Bengio et al. 2013).
+
+    >>> import symgrad as sg
+    >>> sg.distributions.OneHotCategoricalStraightThrough(sg.tensor([0.0, 1.0])).rsample()
+    tensor([0., 1.])
+    """
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Values by which the parameters can be differentiated."""
+        probs = self.probs
+        return self.sample(sample_shape) + (probs - probs.detach())
+
+
+class ExpRelaxedCategorical(OfCategories):
+    """The logarithm of a relaxed choice (Maddison, Mnih and Teh 2017).
+
+    >>> import symgrad as sg
+    >>> from symgrad.distributions.relaxed import ExpRelaxedCategorical
+    >>> ExpRelaxedCategorical(sg.tensor(0.5), sg.ones(3)).rsample().logsumexp(0).abs() < 1e-5
+    tensor(True)
+    """
+
+    has_rsample = True
+    support = constraints.real_vector
+
+    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
+        self.temperature = temperature
+        self._choose(probs, logits, validate_args)
+
+    def expand(self, batch_shape: Any) -> ExpRelaxedCategorical:
+        """The same distributions in a larger batch."""
+        return ExpRelaxedCategorical(self.temperature, **self._wide(batch_shape), validate_args=False)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Values by which the parameters can be differentiated."""
+        chances = inside(rand(self._extended_shape(sample_shape), dtype=self.logits.dtype))
+        scores = (self.logits - (-chances.log()).log()) / self.temperature
+        return scores - scores.logsumexp(-1, keepdim=True)
+
+    def log_prob(self, value: Any) -> Any:
+        """The log of the density at ``value``."""
+        self._validate_sample(value)
+        count, t = self.event_shape[0], self.temperature
+        logits, value = broadcast_all(self.logits, value)
+        counts: Any = creation.full(tuple(t.shape), float(count), dtype=t.dtype)
+        scale = counts.lgamma() + (count - 1) * t.log()
+        score = logits - value.mul(t)
+        return (score - score.logsumexp(-1, keepdim=True)).sum(-1) + scale
+
+
+class LogitRelaxedBernoulli(Odds):
+    """The logit of a relaxed truth value.
+
+    >>> import symgrad as sg
+    >>> from symgrad.distributions.relaxed import LogitRelaxedBernoulli
+    >>> LogitRelaxedBernoulli(sg.tensor(1.0), 0.5).log_prob(sg.tensor(0.0))
+    tensor(-1.3863)
+    """
+
+    has_rsample, has_enumerate_support = True, False
+    support = constraints.real
+
+    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
+        self.temperature = temperature
+        self._take_chance(probs, logits, validate_args)
+
+    def expand(self, batch_shape: Any) -> LogitRelaxedBernoulli:
+        """The same distributions in a larger batch."""
+        wide = {self._name: self.__dict__[self._name].expand(batch_shape)}
+        return LogitRelaxedBernoulli(self.temperature, **wide, validate_args=False)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Values by which the parameters can be differentiated."""
+        shape = self._extended_shape(sample_shape)
+        probs = inside(self.probs.expand(shape))
+        noise = inside(rand(shape, dtype=probs.dtype))
+        return (noise.log() - (-noise).log1p() + probs.log() - (-probs).log1p()) / self.temperature
+
+    def log_prob(self, value: Any) -> Any:
+        """The log of the density at ``value``."""
+        self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        away = logits - value.mul(self.temperature)
+        return self.temperature.log() + away - 2 * away.exp().log1p()
