@@ -24,8 +24,9 @@ from symgrad.compiler.transforms import transform_of
 from symgrad.compiler.verbatim import Verbatim, verbatim_number
 from symgrad.dtypes import in_native_order, is_floating, is_narrow
 from symgrad.errors import ArgumentError, CompileError, NameProblem, NotFollowed, SymgradError, UnsupportedFunction
-from symgrad.formula.term import Term, as_term, symbol
+from symgrad.formula.term import Term, as_term, symbol, symbols
 from symgrad.interop.array_calls import arrays_first, followed, leads_back, means_the_same
+from symgrad.notices import users_frames
 from symgrad.ops.elementwise.select import lt
 from symgrad.ops.reductions.predicates import any_
 from symgrad.tape import containers
@@ -440,17 +441,20 @@ def _output(reading: Reading | Verbatim, result: Any, out: Any) -> Output:
     return Output(as_term(out), np.asarray(out).dtype)
 
 
-def constants_of(reading: Reading | Verbatim, known: set[Term]) -> list[Input]:
-    """The leaves of a reading that are not in ``known``, with the values they have."""
+def constants_of(reading: Reading | Verbatim, known: set[Term], needed: set[Term] | None = None) -> list[Input]:
+    """The leaves of a reading that are not in ``known``, with the values they have.
+
+    Of those that are ``needed`` of a recorded graph only what it read.
+    """
     found = []
-    first = _first_readers(reading.nodes) if isinstance(reading, Reading) else {}
+    first = _first_readers(reading.nodes) if needed is not None and isinstance(reading, Reading) else {}
     for leaf in reading.leaves:
         term = reading.terms[id(leaf)]
-        if term in known:
+        if term in known or (needed is not None and term not in needed):
             continue
         tensor = leaf.ref() if isinstance(leaf, Source) else leaf
         value = tensor._value if tensor is not None else leaf.kept
-        if tensor is not None and _changed(leaf, tensor, first.get(id(leaf), math.inf)):
+        if needed is not None and tensor is not None and _changed(leaf, tensor, first.get(id(leaf), math.inf)):
             raise CompileError(
                 f"{term.name} of shape {tuple(leaf.shape)} was changed in place since the graph was recorded, and is "
                 "not among the arguments: the program would compute with what it is now; list it among the arguments, "
@@ -509,6 +513,12 @@ def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
                     f"the formula has no leaf called {name!r}; its leaves are {', '.join(leaves)}, of which "
                     f"{', '.join(unlisted)} was not listed. Give a tensor a name with symgrad.tensor(..., name=...)."
                 )
+            if _is_on_the_way(reading, name):
+                raise NameProblem(
+                    f"{name!r} is no leaf of the formula: the graph computes it on the way, and a program takes what "
+                    f"that begins with, {', '.join(leaves)}. For a function of it, compute from {name}.detach() with "
+                    "requires_grad, or compile a function."
+                )
             # Every variable is there, so this is one that the result does not depend on: it is taken and not read.
             made.inputs.append(Input(safe_name(name), symbol(name), None))
             made.inputs[-1].shape = (...,)
@@ -518,13 +528,23 @@ def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
         alive = leaf.ref() if isinstance(leaf, Source) else leaf
         made.inputs.append(Input(safe_name(name), reading.terms[id(leaf)], None if alive is None else alive._value))
     made.arguments = [([k], containers.LEAF) for k in range(len(made.inputs))]
-    made.constants = constants_of(reading, {i.term for i in made.inputs})
     made.outputs = [Output(term, tensor.dtype) for term, tensor in zip(terms, tensors, strict=True)]
     made.structure = structure
     made.compared = asked(reading)
     made.guards = [(term, np.array(True), OF_SIZES) for term in made.compared if has_sizes(term)] + chosen
     made.guards += [(any_(lt(term, 0)), np.array(False), OF_PLACES) for term in _places(reading, made.inputs)]
+    needed = set(symbols(*terms, *(term for term, *_ in made.guards)))
+    made.constants = constants_of(reading, {i.term for i in made.inputs}, needed)
     return made
+
+
+def _is_on_the_way(reading: Reading, name: str) -> bool:
+    """Whether a variable of the user's by this name holds what the graph computes on its way to the result."""
+    for frame in users_frames():
+        tensor = frame.f_locals.get(name)
+        if isinstance(tensor, Recorded) and tensor._node is not None and id(tensor._node) in reading.terms:
+            return True
+    return False
 
 
 def _places(reading: Reading, inputs: Sequence[Input]) -> Iterator[Term]:

@@ -112,3 +112,12 @@ def test_variables():
         sg.compile(y, ["x"])
     assert sg.compile(y, ["x", "w"])(Z, X) == pytest.approx(Z @ X)
     assert sg.compile((x * w).sum(), ["x"])(Z) == pytest.approx(Z @ w.detach().numpy())
+
+
+def test_not_needed():
+    """What the result does not depend on may be whatever it is."""
+    x, c = variable(), sg.from_numpy(X.copy())
+    y = x * 2 + 0 * c.shape[0]
+    z = (x * c, y)
+    c.data = sg.tensor(5 * X)
+    np.testing.assert_allclose(sg.compile(z[1], ["x"])(Z), 2 * Z)

@@ -426,6 +426,16 @@ def test_names_from_python_are_validated():
         sg.compile(lambda np: np, np.ones(2))
 
 
+def test_what_a_graph_computes_on_its_way_is_no_argument():
+    """It was taken and not read, so that a program gave the same whatever it was."""
+    x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
+    c = x * 2
+    y = (c * x).sum()
+    with pytest.raises(NameProblem, match="'c' is no leaf of the formula: the graph computes it on the way"):
+        sg.compile(y, ["x", "c"])
+    assert sg.compile(y, ["x", "other"])(np.ones(2), 5.0) == 4.0
+
+
 def test_argument_names_may_be_letters_and_temporaries():
     f = sg.compile(lambda n, m, t1: (n @ m * sg.tanh(t1) ** 2).mean() + sg.tanh(t1).sum())
     n, m, t1 = rng.standard_normal((3, 4)), rng.standard_normal(4), rng.standard_normal(3)
