@@ -115,3 +115,33 @@ def test_differences_of_cotangents_near_their_poles(name, order):
         wanted = [mpmath.taylor(exact, mpmath.mpf(x), order)[order] * mpmath.factorial(order) for x in NEAR]
     got = sg.compile(slope(f, order))(NEAR)
     np.testing.assert_allclose(got, np.array(wanted, float), rtol=1e-12, atol=1e-25)
+
+
+LOSSES = {
+    "softplus": (sg.nn.functional.softplus, lambda x: mpmath.log1p(mpmath.exp(x))),
+    "logsigmoid": (sg.nn.functional.logsigmoid, lambda x: -mpmath.log1p(mpmath.exp(-x))),
+    "soft margin": (
+        lambda x: sg.nn.functional.soft_margin_loss(x, sg.ones_like(x), reduction="none"),
+        lambda x: mpmath.log1p(mpmath.exp(-x)),
+    ),
+    **{
+        f"cross entropy with logits, of {share}": (
+            lambda x, share=share: sg.nn.functional.binary_cross_entropy_with_logits(
+                x, sg.full_like(x, share), reduction="none"
+            ),
+            lambda x, share=share: mpmath.log1p(mpmath.exp(x)) - share * x,
+        )
+        for share in (0.0, 0.3, 1.0)
+    },
+}
+
+
+@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize("name", LOSSES)
+def test_curvatures_of_losses_far_out_keep_their_digits(name, order):
+    """σ(x) (1 - σ(x)) is 0 from x = 37 on; where it stands beside its mirror, a part of the curvature was missing."""
+    f, exact = LOSSES[name]
+    points = np.array([-200.0, -40.0, -30.0, -2.0, 0.5, 3.0, 30.0, 40.0, 200.0])
+    with mpmath.workdps(200):
+        wanted = [mpmath.diff(exact, mpmath.mpf(x), order) for x in points]
+    np.testing.assert_allclose(WAYS["eager"](f, order)(points), np.array(wanted, float), rtol=1e-9)

@@ -375,6 +375,13 @@ logaddexp.vjps = logaddexp.jvps = (
     lambda g, out, x, y: gated(g, x - y),
     lambda g, out, x, y: gated(g, y - x),
 )
+
+
+def _of_both_sides(g: Any, x: Any) -> Any:
+    """g σ(x) σ(-x): 1 - σ(x) would be 0 where σ(x) is rounded to 1."""
+    return gated(g * sigmoid(-x), x)
+
+
 softplus: Op = _smooth(
     "softplus",
     kernels.softplus,
@@ -395,7 +402,7 @@ softplus_slope: Op = slope_of(
     softplus,
     kernels.gated,
     lambda x: sigmoid(x) * sigmoid(-x),
-    rule=lambda c, out, g, x: sigmoid_slope(c * g, sigmoid(x)),
+    rule=lambda c, out, g, x: _of_both_sides(c * g, x),
     single=single.softplus_slope,
     loses="activation",
 )
@@ -435,16 +442,11 @@ logsigmoid: Op = _smooth(
 )
 
 
-def _bent(c: Any, out: Any, g: Any, x: Any) -> Any:
-    s = sigmoid(x)
-    return c * g * (s - 1) * s
-
-
 logsigmoid_slope: Op = slope_of(
     logsigmoid,
     kernels.logsigmoid_slope,
     lambda x: -sigmoid(x) * sigmoid(-x),
-    rule=_bent,
+    rule=lambda c, out, g, x: _of_both_sides(-(c * g), x),
     single=single.logsigmoid_slope,
     half=halves.logsigmoid_slope,
 )

@@ -19,7 +19,7 @@ from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import standing
 from symgrad.ops.elementwise.arithmetic import squared_error
 from symgrad.ops.elementwise.select import abs_, clamp_min, minimum, where
-from symgrad.ops.elementwise.smooth import exp, log, sigmoid, softplus
+from symgrad.ops.elementwise.smooth import exp, gated, log, sigmoid, softplus
 from symgrad.ops.indexing.places import everywhere
 from symgrad.ops.linalg.blas import pairwise_distance
 from symgrad.ops.nn.neurons import rounded_size
@@ -224,6 +224,10 @@ bce_with_logits: Op = elementwise(
     define=lambda x, t: t * softplus(-x) + (1 - t) * softplus(x),
     expanded=True,
     doc="-[t log σ(x) + (1 - t) log(1 - σ(x))] of parts of one sign, so that no digits are lost.",
+)
+bce_with_logits.vjps = bce_with_logits.jvps = (
+    lambda g, out, x, t: gated(g * (1 - t), x) - gated(g * t, -x),
+    bce_with_logits.vjps[1],
 )
 
 
