@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.surroundings import generators, mentions
+from symgrad.tape.watching.surroundings import generators, mentions
 from symgrad.tape.watching.watch import note_problem
 
 

@@ -93,10 +93,15 @@ def opened(outputs: Sequence[Term], order: Sequence[Term] | None = None) -> list
     found = rebuilt(outputs, change)
     for term in postorder(found):
         if term.op.kind == "function":
+            changed = term.params["signature"].changed() if "signature" in term.params else None
             raise CompileError(
-                f"{term.op.name}() cannot be compiled: what it computes is not known, since it needs values and states "
-                "no formula. Give the custom function a static method symbolic(*args) that returns its formula, or "
-                "write it with tensor operations only."
+                f"{term.op.name}() cannot be compiled: "
+                + (
+                    changed
+                    or "what it computes is not known, since it needs values and states no formula. Give the custom "
+                    "function a static method symbolic(*args) that returns its formula, or write it with tensor "
+                    "operations only."
+                )
             )
     return found
 

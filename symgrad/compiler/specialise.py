@@ -20,7 +20,6 @@ from symgrad.compiler.called import by_position, completed, most_of
 from symgrad.compiler.cost import Cost
 from symgrad.compiler.generality import apart, filled, fixed_sizes, guarded, holds_at, note_order, with_sizes
 from symgrad.compiler.program import Argument, Compiled, Guards, build
-from symgrad.compiler.surroundings import surroundings
 from symgrad.compiler.trace import (
     ARRAYS,
     array_of,
@@ -40,6 +39,7 @@ from symgrad.tape import containers
 from symgrad.tape.formulas.constants import grown_recipe, made_as
 from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.following import is_followed
+from symgrad.tape.watching.surroundings import surroundings
 from symgrad.tensor import Tensor
 
 VARIANTS = 16

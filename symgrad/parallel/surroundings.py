@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.surroundings import surroundings
 from symgrad.errors import ArgumentError
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
+from symgrad.tape.watching.surroundings import surroundings
 
 Marks = tuple[tuple[str, Any], ...]
 

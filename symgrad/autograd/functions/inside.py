@@ -116,6 +116,7 @@ class StandIns:
             _leaf(str(term.name), plain(Tensor, np.array(value)[()]))
             for term, value in zip(self.symbols, self.values, strict=True)
         ]
+        self.signature.check()
         args, ctx = self.signature.filled(tuple(named)), FunctionCtx()
         ctx.needs_input_grad = tuple(isinstance(a, Recorded) and a._requires_grad for a in args)
         with _unrepeatable_refused(named, values=self.real), own_no_grad():

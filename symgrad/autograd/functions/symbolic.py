@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.functions.inside import COTANGENT, RESULT, StandIns, stripped, values_seen
+from symgrad.autograd.functions.outside import outside
 from symgrad.autograd.functions.stated import as_recorded, pull, rule_of, stated
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, full, make, own_symbol, substitute, symbol, symbols
@@ -55,12 +56,13 @@ class Signature:
     pattern  the arguments of ``apply``, with ``HERE`` for tensors
     shapes   per argument the shape of the tensor, None for other things; ``dtypes`` those of the tensors
     count    number of outputs, or None where ``forward`` returned one thing that is no tuple
+    outside  marks of what the function reads that is no argument; None where that is not known
     values   what the tensors held, where a tracer saw it; else None
     stood    ``(symbols, outputs, rows)``, the formulas from stand-ins where a run on formulas gives none; as they may
              depend on the sizes, equal calls have equal ones
     """
 
-    __slots__ = ("_key", "cache", "count", "dtypes", "function", "pattern", "shapes", "stood", "values")
+    __slots__ = ("_key", "cache", "count", "dtypes", "function", "outside", "pattern", "shapes", "stood", "values")
 
     def __init__(self, function: Any, args: tuple[Any, ...], count: int | None):
         self.function = function
@@ -68,6 +70,7 @@ class Signature:
         self.shapes = tuple(a._value.shape if isinstance(a, Recorded) else None for a in args)
         self.dtypes = tuple(a._value.dtype for a in args if isinstance(a, Recorded))
         self.count = count
+        self.outside: tuple[Any, ...] | None = outside(function)
         self.values = values_seen([a for a in args if isinstance(a, Recorded)]) if WATCH.count else None
         self.stood: tuple[Any, Any, Any] | None = None
         self._key: Any = None
@@ -86,7 +89,7 @@ class Signature:
             hash(key)
         except TypeError:
             return id(self)  # an argument that cannot be compared (a list, an array): every call is its own
-        return (*key, self.count, self.stood)
+        return (*key, self.count, self.stood, self.outside)
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -113,7 +116,7 @@ class Signature:
 
     def __setstate__(self, state: Any) -> None:
         self.function, self.pattern, self.shapes, self.dtypes, self.count, self.stood = state
-        self._key = self.values = None
+        self._key = self.values = self.outside = None
         self.cache = {}
 
     def filled(self, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -121,10 +124,26 @@ class Signature:
         found = iter(tensors)
         return tuple(next(found) if a is HERE else a for a in self.pattern)
 
+    def changed(self) -> str | None:
+        """What to say where the function reads something else from outside than when it was applied; else None."""
+        if self.outside is None or self.outside == outside(self.function):
+            return None
+        return (
+            f"{self.function.__name__} reads values from outside that have changed since it was applied, and would "
+            "compute something else now; make them arguments of it, or apply it again."
+        )
+
+    def check(self) -> None:
+        """Raise ``FormulaError`` where the function would compute something else now."""
+        changed = self.changed()
+        if changed is not None:
+            raise FormulaError(changed)
+
     def run(self, tensors: tuple[Any, ...]) -> tuple[Any, Any]:
         """``(context, what forward returns)`` for tensors or formulas."""
         from symgrad.autograd.function import FunctionCtx, run_forward
 
+        self.check()
         ctx = FunctionCtx()
         ctx.needs_input_grad = tuple(a is HERE for a in self.pattern)
         with own_no_grad():
@@ -144,6 +163,7 @@ class Signature:
 
     def gradients(self, ctx: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         """``backward``'s answers for the tensor arguments."""
+        self.check()
         results = self.function.backward(ctx, *grads)
         rows = results if isinstance(results, (tuple, list)) else (results,)
         return tuple(r for r, a in zip(rows, self.pattern, strict=False) if a is HERE)
