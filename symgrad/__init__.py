@@ -72,6 +72,7 @@ from symgrad.tensor.facts import Shape as Size
 __version__ = "0.1.0"
 
 _LAZY = {
+    "_standard_gamma": "symgrad.distributions.implicit",
     "GradScaler": "symgrad.amp",
     "accelerator": "symgrad.backends",
     "cond": "symgrad._higher_order_ops",
@@ -117,8 +118,8 @@ _LAZY = {
     "where_list": "symgrad.notation",
 }
 _DEMANDS = (
-    "_assert", "_check", "_check_index", "_check_not_implemented", "_check_tensor_all", "_check_type", "_check_value",
-    "_check_with",
+    "_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all", "_check_type",
+    "_check_value", "_check_with",
 )  # fmt: skip
 _ABSENT = {
     "eig": "torch has removed it; use linalg.eig",

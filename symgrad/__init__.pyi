@@ -886,6 +886,8 @@ def narrow(input: Operand, *, axis: _int, start: _int, length: _int, out: Tensor
     """Entries ``start`` … ``start + length - 1`` of an axis."""
 def narrow_copy(input: Operand, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor:
     """A copy of what ``narrow`` shows of ``input``, in memory of its own, row by row."""
+def native_dropout(input: Operand, p: _float, train: _bool | None, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """Dropout with the mask of what was kept: while training, entries become 0 with probability p."""
 def ne(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """input != other entry by entry; no derivative."""
 def neg(input: Operand, *, out: Tensor | None = None) -> Tensor:

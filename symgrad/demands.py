@@ -62,6 +62,13 @@ def _check_tensor_all(cond: Any, message: Callable[[], Any] | None = None) -> No
     _check(bool(entries.all()), message)
 
 
+def _check_is_size(i: Any, message: Callable[[], Any] | None = None, *, max: int | None = None) -> None:
+    """Raise ``RuntimeError`` unless a number is a size: not negative, and at most ``max``."""
+    _check(bool(i >= 0), message)
+    if max is not None:
+        _check(bool(i <= max), message)
+
+
 def _assert(condition: Any, message: str) -> None:
     """Python's ``assert`` as a function."""
     if not condition:

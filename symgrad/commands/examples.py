@@ -59,7 +59,7 @@ _CALLS = """
 [0.5, -1.5, 2.0], 0.1, 20.0 : threshold threshold_
 [0.5, -1.5, 2.0], 0.5, True : dropout
 [0.5, -1.5, 2.0] : nn.functional.dropout
-[0.5, -1.5, 2.0], 0.5, True : dropout_ alpha_dropout_
+[0.5, -1.5, 2.0], 0.5, True : dropout_ alpha_dropout_ native_dropout
 [[0.5, -1.5], [2.0, 1.0]], 0.5, True : feature_dropout feature_dropout_ feature_alpha_dropout_
 [6, 4, 9], [2, 3, 1] : gcd_ lcm_
 [[[1.0]], [[2.0]], [[4.0]]], [[[1.0]], [[-1.0]]], [0.5] : conv_tbc

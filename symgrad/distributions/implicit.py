@@ -10,7 +10,7 @@ from typing import Any
 
 from symgrad.autograd.function import Function, once_differentiable
 from symgrad.kernels.randomness.gammas import dirichlet_numbers, gamma_numbers
-from symgrad.op import lookup
+from symgrad.op import lookup, refusal
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.noise import drawn
 from symgrad.tensor import creation
@@ -59,8 +59,13 @@ def standard_gamma(concentration: Any, generator: Any = None) -> Any:
     >>> sg.distributions.implicit.standard_gamma(sg.ones(3)).shape
     torch.Size([3])
     """
+    if concentration.dtype.kind != "f" or concentration.dtype.itemsize == 2:
+        raise refusal("_standard_gamma", "gamma_cpu", concentration.dtype)
     sample = gamma_numbers(values_of(concentration), drawn(generator))
     return StandardGamma.apply(concentration, creation.tensor(sample))
+
+
+_standard_gamma = standard_gamma  # torch's name, by which programs call it
 
 
 def sample_dirichlet(concentration: Any, generator: Any = None) -> Any:

@@ -19,7 +19,8 @@ from symgrad.kernels.randomness.streams import Generator, NumpyNumbers, TorchNum
 from symgrad.notices import notice
 from symgrad.op import broadcast_shapes, front, refusal, refusing, shape_of
 from symgrad.ops.calls.naming import within, written
-from symgrad.ops.calls.still import glanced, still, values_of
+from symgrad.ops.calls.still import glanced, still, values_of, wrapped_like
+from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.select import beside
 from symgrad.ops.elementwise.smooth import log
 from symgrad.ops.indexing.gathering import gather
@@ -158,6 +159,23 @@ def _plainly(name: str, whole: Callable[..., Any]) -> None:
 
 _plainly("dropout", dropout)
 _plainly("feature_dropout", _dropout("feature_dropout", 2, published=False))
+
+
+@front("native_dropout", method=False)
+def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
+    """Dropout with the mask of what was kept: while training, entries become 0 with probability p.
+
+    >>> import symgrad as sg
+    >>> sg.native_dropout(sg.ones(2), 0.0, True)
+    (tensor([1., 1.]), tensor([True, True]))
+    """
+    _probability(p, "dropout")
+    if train is False or 0 in shape_of(input):
+        return clone(input), wrapped_like(input, np.ones(shape_of(input), np.bool_))
+    _divisible(input)
+    source = drawn(None)  # also where all are kept, or none is
+    keep = np.asarray(by_memory(dense_steps(input), shape_of(input), lambda shape: source.bernoulli(1 - p, shape)))
+    return input * keep * (1 / (1 - p) if p < 1 else 0.0), wrapped_like(input, keep)
 
 
 def _alpha_dropout(name: str, axes: int | None) -> Any:

@@ -47,3 +47,13 @@ def test_types_for_annotations(t):
     assert isinstance(3, types.Number)
     assert not isinstance("3", types.Number)
     assert isinstance("cpu", types.Device)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_sizes_are_not_negative(t):
+    t._check_is_size(0)
+    t._check_is_size(3, max=3)
+    with pytest.raises(RuntimeError, match="no rows"):
+        t._check_is_size(-1, lambda: "no rows")
+    with pytest.raises(RuntimeError, match="Expected cond to be True"):
+        t._check_is_size(4, max=3)

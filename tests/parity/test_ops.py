@@ -64,6 +64,7 @@ CALLS: list[Call] = [
     ("logical_not", (M,), {}),
     ("adjoint", (X,), {}),
     ("fake_quantize_per_tensor_affine", (X, 0.1, 3, 0, 15), {}),
+    ("native_dropout", (X, 0.0, True), {}),
     ("norm_except_dim", (X,), {}),
     ("norm_except_dim", (X, 2, 1), {}),
     ("norm_except_dim", (X, 1, -1), {}),

@@ -263,6 +263,7 @@ NAMED_ALIKE: dict[str, str] = {
     "cholesky cholesky_inverse cholesky_solve complex cummax cummin cumprod cumsum diag_embed diagonal "
     "diagonal_scatter dist gather index_add index_copy index_put index_reduce index_select kthvalue ldexp "
     "logcumsumexp logit lu_unpack masked_scatter masked_select mode mvlgamma nan_to_num nansum narrow_copy "
+    "native_dropout "
     "ormqr poisson polar put renorm repeat roll rot90 scatter_add scatter_reduce select_scatter sgn "
     "slice_scatter take topk trace triangular_solve transpose vdot view_as_complex unfold aminmax "
     "std_mean var_mean select i0 softmax log_softmax",
