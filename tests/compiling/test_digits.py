@@ -68,3 +68,19 @@ def test_excepted_points_leave_numbers_their_digits(order, x):
         function = sg.func.grad(function)
     wanted = exact(formula, order, x)
     assert abs(mpmath.mpf(float(sg.compile(function, np.float64(0.4))(np.float64(x)))) - wanted) < 1e-14 * abs(wanted)
+
+
+WITHIN = {
+    "(1 - (1 + x)^-10)/x": (lambda t, x: (1 - (1 + x) ** -10) / x, (1e-60, -1e-9, 1e-3, 0.2, 30.0)),
+    "x/(1 - (1 + x)^-30)": (lambda t, x: x / (1 - (1 + x) ** -30), (1e-60, -1e-9, 1e-3, 0.2, 30.0)),
+    "(1 + x/12)^12 - 1": (lambda t, x: (1 + x / 12) ** 12 - 1, (1e-60, -1e-9, 1e-3, 0.2, 30.0)),
+    "1/(x^5 (e^(1/x) - 1))": (lambda t, x: 1 / (x**5 * (t.exp(1 / x) - 1)), (1.5e-3, 0.01, 3.0, 1e6)),
+    "1/(x^5 (e^(1.44/x) - 1))": (lambda t, x: 1 / (x**5 * (t.exp(1.44 / x) - 1)), (2.1e-3, 0.01, 3.0, 1e6)),
+}
+
+
+@pytest.mark.parametrize("order", range(3))
+@pytest.mark.parametrize("name", WITHIN)
+def test_powers_beyond_what_is_multiplied_out_and_exponentials_of_reciprocals(name, order):
+    formula, points = WITHIN[name]
+    assert max(off(formula, order, x) for x in points) < 1e-12

@@ -136,7 +136,7 @@ def loses(
     dear, further = dear and len(names) > 2, further and len(names) > 2
     far = _one_far(len(names), further) if dear or further else [probes(k) for k in range(len(names))]
     within, tolerance = NORMAL if dear or further else None, WORTH if further else TOLERANCE
-    if min(_votes(rows, (scalar, better), ordinary, both=True), default=0) < 0:
+    if min(_votes(rows, (scalar, better), ordinary, both=True, times=NEARLY), default=0) < 0:
         rough = ALIKE * np.finfo(float).eps  # some roundings, for digits by the dozen elsewhere
         if min(_votes(rows, (scalar, better), ordinary, both=True, tolerance=rough), default=0) < 0:
             return False
@@ -304,10 +304,12 @@ def _votes(
     both: bool = False,
     within: float | None = None,
     tolerance: float = TOLERANCE,
+    times: float = 1,
 ) -> list[int]:
     """Where the two spellings are farthest apart: 1 where the second is nearer to the truth, -1 where it is not.
 
-    ``both``: only where both are finite; ``within``: only where the second is not beyond this, or its reciprocal.
+    It is not where it is off by more than ``times`` as much.  ``both``: only where both are finite; ``within``: only
+    where the second is not beyond this, or its reciprocal.
     """
     shape = next(iter(values.values())).shape
     plain, other = (np.broadcast_to(evaluate(t, values), shape) for t in rows)
@@ -320,7 +322,7 @@ def _votes(
     worst = np.argsort(-off, kind="stable")
     votes: list[int] = []
     for k in worst[off[worst] > tolerance]:
-        vote = _vote(scalars, {name: row[k] for name, row in values.items()}, plain[k], other[k])
+        vote = _vote(scalars, {name: row[k] for name, row in values.items()}, plain[k], other[k], times)
         votes += [] if vote is None else [vote]
         if len(votes) == WITNESSES:
             break
@@ -334,7 +336,7 @@ def _has_complex_value(scalar: Term, values: dict[str, Any]) -> bool:
     return False
 
 
-def _vote(scalars: tuple[Term, Term], values: dict[str, Any], plain: Any, other: Any) -> int | None:
+def _vote(scalars: tuple[Term, Term], values: dict[str, Any], plain: Any, other: Any, times: float = 1) -> int | None:
     """1 where ``other`` is nearer to the value of the second in many digits, -1 where ``plain`` is; None if unknown.
 
     Where the first is nan as it has no real value, as √x · √x below 0, nothing is lost.
@@ -352,4 +354,4 @@ def _vote(scalars: tuple[Term, Term], values: dict[str, Any], plain: Any, other:
         return None
     with mpmath.workdps(40):
         one, two = (abs(mpmath.mpf(float(v)) - exact) if np.isfinite(v) else mpmath.inf for v in (plain, other))
-    return int(two < one) - int(two > one)
+    return int(two < one) - int(two > times * one)

@@ -15,6 +15,10 @@ FUNCTIONS = frozenset({"log", "sin", "cos", "atan", "acos", "acosh"})
 """Functions of one argument that stay what they are."""
 
 
+LARGEST = 400
+"""Higher powers are not read: those of a sum that months of interest are may be."""
+
+
 class Unreadable(Exception):
     """A term that is no formula of this kind."""
 
@@ -164,7 +168,7 @@ class Reader:
         if isinstance(exponent, (bool, complex, str, type(None))) or Fraction(exponent).denominator > 2:
             raise Unreadable("pow")
         exponent = Fraction(exponent)
-        if abs(exponent) > 12:
+        if abs(exponent) > LARGEST:
             raise Unreadable("pow")
         if exponent.denominator == 1:
             return self.field.power(base, int(exponent))

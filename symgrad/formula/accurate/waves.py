@@ -265,12 +265,16 @@ def _named(writer: Writer, waves: Waves, busy: bool) -> tuple[Fraction, Any, int
 
 
 class Size:
-    """|w| and e^-k|w|, corrected by what the rounding of w lost where it is a difference of variables or a square."""
+    """|w| and e^-k|w|, corrected by what the rounding of w lost where it is a difference of variables or a square.
+
+    It ``vanishes`` where a variable is far out: 1/x.
+    """
 
     def __init__(self, writer: Writer, poly: Polynomial):
         self.writer = writer
         w = writer.polynomial(poly)
         self.term = lookup("abs")(w)
+        self.vanishes = any(p < 0 and writer.field.generators[g].kind == "variable" for m in poly for g, p in m)
         self.lost: Any = None
         lost = self._of_difference(poly)
         lost = self._of_square(poly, w) if lost is None else lost
@@ -319,19 +323,49 @@ def sums(writer: Writer, piece: Piece, w: Any, size: Any) -> Items:
 def side(writer: Writer, piece: Piece, size: Any, first: int, skip: bool = False) -> Any:
     """The sum where e^(first · w) is its largest power, which is taken out."""
     rows = []
-    for k in sorted(piece.coefs, key=lambda k: abs(k - first)):
-        if k == first and skip:
+    for poly, t, fades in _in_decays(writer, piece, size, first):
+        if t is None and skip:
             continue
-        power = abs(k - first)
-        t = size.decay(Fraction(power)) if power else None
-        found = writer.field.ratio(piece.coefs[k])
+        found = writer.field.ratio(poly)
         scale, bare = _halved(found)
         items = [(writer(bare), 1)] if found.monomial or found.factors else []
         term = writer.product(abs(scale), items + [(t, 1)] * (t is not None))
-        if t is not None and _grows(found):
+        if fades and _grows(found):
             term = lookup("where")(lookup("gt")(t, number(0)), term, number(0))
         rows.append((term, found.number < 0))
     return writer.added(rows)
+
+
+def _in_decays(writer: Writer, piece: Piece, size: Any, first: int) -> list[tuple[Polynomial, Any, bool]]:
+    """The coefficients, what each is multiplied with, and whether that is 0 far out: powers of t = e^-|w|.
+
+    1 - x + x t is 1 + x (t - 1) where t is e^-1/x: far out, where that is next to 1, the terms of the first one cancel.
+    """
+    n = piece.highest
+    coefs = {abs(k - first): poly for k, poly in piece.coefs.items()}
+    plain = [(coefs[k], size.decay(Fraction(k)) if k else None, k > 0) for k in sorted(coefs)]
+    if piece.numbers is not None or not size.vanishes:
+        return plain
+    about = _about_one(coefs)  # Σ b (t - 1)^k
+    other = _about_one({n - k: poly for k, poly in coefs.items()})  # Σ c (1 - t)^k t^(n - k)
+    best = min((coefs, about, other), key=lambda rows: sum(map(len, rows.values())))
+    if best is coefs:
+        return plain
+    less = lookup("expm1")(-size.term)
+    found = []
+    for k, poly in best.items():
+        powers = [(less, k)] + [(size.decay(Fraction(n - k)), 1)] * (best is other and k < n)
+        by = writer.product(Fraction(1), powers) if any(p for _, p in powers) else None
+        found.append((times(poly, -1) if best is other and k % 2 else poly, by, best is other and k < n))
+    return found
+
+
+def _about_one(coefs: dict[int, Polynomial]) -> dict[int, Polynomial]:
+    """The coefficients of a polynomial in t as those of one in t - 1."""
+    rows = {
+        j: added([times(poly, math.comb(k, j)) for k, poly in coefs.items() if k >= j]) for j in range(max(coefs) + 1)
+    }
+    return {j: poly for j, poly in rows.items() if poly}
 
 
 def _grows(a: Ratio) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 from symgrad.formula.accurate.reading import Reader, TooLong, Unreadable
 from symgrad.formula.accurate.series import near_point
 from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, added, monomial, multiplied
-from symgrad.formula.canonical.scalars.ratios import Field, Key, Ratio, key_of
+from symgrad.formula.canonical.scalars.ratios import HIGHEST, Field, Key, Ratio, key_of
 from symgrad.formula.term import Term, number
 from symgrad.op import lookup
 
@@ -125,11 +125,16 @@ class Writer:
         return made.kind == "abs" and made.inner == g
 
     def product(self, value: Fraction, items: Items) -> Any:
-        """number · Π term^power, factors and divisors in turn; what is both is divided out."""
+        """number · Π term^power, factors and divisors in turn; what is both is divided out.
+
+        High powers are such where there is nothing to divide out in turn, which keeps products in the range of numbers.
+        """
         powers: dict[Any, int] = {}
         for t, n in items:
             powers[t] = powers.get(t, 0) + n
-        items = list(powers.items())
+        in_turn = min(powers.values(), default=0) < 0 < max(powers.values(), default=0)
+        high = {t for t, n in powers.items() if abs(n) > HIGHEST and not in_turn and not _is_scale(t)}
+        items = [(t ** abs(n), 1 if n > 0 else -1) if t in high else (t, n) for t, n in powers.items()]
         scales = [t for t, n in items for _ in range(n) if _is_scale(t)]
         above = [t for t, n in items for _ in range(n) if not _is_scale(t)]
         above = [t if s is None else s * t if t is not None else s for t, s in zip_longest(above, scales)]

@@ -158,6 +158,8 @@ class Field:
             poly: Polynomial = {monomial((*part.monomial, *outside)): part.number}
             for key, n in keys.items():
                 if more := part.factors.get(key, 0) - n:
+                    if more > HIGHEST and not self.collects:
+                        return self.single(self.generator("sum", tuple(parts)))
                     poly = multiplied(poly, _raised(dict(key), more))
             rows.append(poly)
         whole = added(rows)
