@@ -29,6 +29,8 @@ from symgrad.tape.forward.jets import Jet
 from symgrad.tape.record import Recorded
 from symgrad.tape.standins import StandIn, inner
 from symgrad.tape.watching.nudges import own
+from symgrad.tape.watching.taken import is_retold
+from symgrad.tape.watching.watch import WATCH
 
 MOVING = (Recorded, Dual, Jet, Bundle)
 """What derivatives follow: tensors, and those that move along a tangent, a path or a batch."""
@@ -149,7 +151,15 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         return self._tensor
 
     def __repr__(self) -> str:
+        if self._is_item:
+            self._told(sys._getframe(1))
+            return repr(bare(self.tensor).item())
         return f"Array({self.tensor!r})"
+
+    def _told(self, frame: Any) -> None:
+        """A text tells the number, which a program holds for where the user's program reads that again."""
+        if WATCH.count and hasattr(self.tensor, "_value") and not self.ndim and is_retold(frame.f_code, frame.f_lasti):
+            self.tensor.item()
 
     # ------------------------------------------------------------------------------------------ NumPy's protocols
 
@@ -231,6 +241,7 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         )
 
     def __format__(self, how: str) -> str:
+        self._told(sys._getframe(1))
         return format(bare(self.tensor), how)
 
     def __copy__(self) -> Any:

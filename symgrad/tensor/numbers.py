@@ -16,6 +16,7 @@ from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.looks import DECIDED, OF_PLACES, note_look, note_places
 from symgrad.tape.watching.scalars import note_number, note_value
+from symgrad.tape.watching.taken import is_retold
 from symgrad.tape.watching.watch import WATCH, note_read
 
 _getframe = sys._getframe
@@ -38,6 +39,11 @@ class Numbers(Recorded):
                 f"a Tensor with {self._value.size} elements cannot be converted to Scalar (shape {self._value.shape})"
             )
         return self._taken("item()")
+
+    def _told(self, frame: Any, spec: str) -> Any:
+        """The value for a text; without a format a tracer hears of it where the user's program reads the text again."""
+        told = spec or not WATCH.count or is_retold(frame.f_code, frame.f_lasti)
+        return self.item() if told else self._value.item()
 
     def _taken(self, how: str) -> Any:
         """The value of a tensor of one entry."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from numbers import Number
@@ -336,7 +337,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
     def __format__(self, spec: str) -> str:
         if self.ndim or self.__class__ is not Tensor:
             return object.__format__(self, spec)
-        return format(self.item() if spec else self._value.item(), spec)
+        return format(self._told(sys._getframe(1), spec), spec)
 
     # -------------------------------------------------------------------------------------- indexing and in-place
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.compiler.program import build, shape_words
+from symgrad.compiler.program import ROUNDING, build, shape_words
 from symgrad.compiler.targets.literals import number_text
 from symgrad.compiler.trace import OF_SIZES
 from symgrad.dtypes import finfo, is_floating, is_real_floating
@@ -54,7 +54,8 @@ _SAME_WAY = '''def _same_way({names}):
     """An error where the function that this program was traced from would go another way."""
     found = {looked}({names})
     for value, seen, how in zip(found if isinstance(found, tuple) else (found,), _SEEN, _LOOKED):
-        if not np.array_equal(value, seen):
+        rounding = {rounding} * np.finfo(seen.dtype).eps if seen.dtype.kind in "fc" else 0.0
+        if np.shape(value) != seen.shape or not np.allclose(value, seen, rounding, 0.0, equal_nan=True):
             raise ValueError(f"{name}() holds where {{how}}; for these arguments it is {{value}}")
 
 
@@ -216,7 +217,7 @@ def _text(program: Any, base: Any, pairs: Sequence[tuple[int, int, int]], sample
         seen = "".join(f"    {array_text(value)},\n" for value in guards.seen)
         lines.append(f"_SEEN = [\n{seen}]\n_LOOKED = {_looks(guards)!r}\n\n\n")
         inside = ", ".join(a.name for a in guards.program.arguments)
-        lines.append(_SAME_WAY.format(name=program.name, looked=guards.program.name, names=inside))
+        lines.append(_SAME_WAY.format(name=program.name, looked=guards.program.name, names=inside, rounding=ROUNDING))
     lines.append(f"_PROGRAM = {program.name}\n")  # whose name may be that of a variable below
     lines.append(f"_ARGUMENTS = [\n{''.join(f'    {array_text(a)},{chr(10)}' for a in arguments)}]\n")
     lines.append(f"_RESULTS = [\n{''.join(f'    {array_text(np.asarray(r))},{chr(10)}' for r in results)}]\n")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import front, shape_of
+from symgrad.op import fixed, front, shape_of
 from symgrad.ops.calls.naming import inplace
 from symgrad.ops.elementwise.select import where_op
 from symgrad.ops.indexing.getitem import Index, getitem, getitem_op, index_put_op, static_index
@@ -94,11 +94,11 @@ def as_strided(input: Any, size: Sequence[int], stride: Sequence[int], storage_o
     tensor([[0, 3],
             [1, 4]])
     """
-    size, stride = tuple(map(int, size)), tuple(map(int, stride))
+    size, stride = (tuple(int(fixed(n)) for n in row) for row in (size, stride))
     if any(isinstance(n, str) for n in shape_of(input)):
         return getitem(reshape(input, -1), _places(size, stride, storage_offset or 0))
     strides, start = _layout(input)
-    offset = start if storage_offset is None else int(storage_offset)
+    offset = start if storage_offset is None else int(fixed(storage_offset))
     _checked(input, size, stride, offset)
     order = _in_order(shape_of(input), strides)
     wanted = _places(size, stride, offset)
@@ -117,9 +117,9 @@ def as_strided_scatter(
     input: Any, src: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Any:
     """``input`` with the entries that ``as_strided`` would give replaced by ``src``."""
-    size, stride = tuple(map(int, size)), tuple(map(int, stride))
+    size, stride = (tuple(int(fixed(n)) for n in row) for row in (size, stride))
     strides, start = _layout(input)
-    offset = start if storage_offset is None else int(storage_offset)
+    offset = start if storage_offset is None else int(fixed(storage_offset))
     _checked(input, size, stride, offset)
     wanted = _places(size, stride, offset)
     places, inside = _found(input, strides, start, wanted)

@@ -81,7 +81,7 @@ class Text:
 
     def _note(self, node: ast.AST) -> None:
         match node:
-            case ast.Attribute(attr="shape" | "nbytes") | ast.Call():
+            case ast.Attribute(attr="shape" | "nbytes") | ast.Call() | ast.JoinedStr() | ast.FormattedValue():
                 self.ends[node.end_lineno, node.end_col_offset].append(node)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 self._note_arguments(node)

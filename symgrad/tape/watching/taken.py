@@ -33,6 +33,9 @@ _GIVING = {
 }  # fmt: skip
 """Functions of which the result is a number again, or a container of such."""
 
+_DISTINCT = {"dict", "frozenset", "set"}
+"""Functions that make a container of as many entries as there are different ones."""
+
 _ROOMS = {"math", "cmath", "np", "numpy", "statistics"}
 """Modules whose functions make numbers of numbers."""
 
@@ -59,9 +62,24 @@ def is_used(code: CodeType, at: int) -> bool:
     False
     """
     text = parsed("".join(linecache.getlines(code.co_filename)))
-    return text is not None and any(
-        reaches_a_use(text, node, _FACTS) for node in text.ends.get(end_of(code, at), ()) if isinstance(node, ast.Call)
+    if text is None:
+        return False
+    ends = text.ends.get(end_of(code, at), ())
+    return any(
+        reaches_a_use(text, node, _FACTS) if isinstance(node, ast.Call) else is_read_again(text, node)
+        for node in ends
+        if not isinstance(node, ast.Attribute)
     )
+
+
+def is_retold(code: CodeType, at: int) -> bool:
+    """Whether a text that an instruction makes of a number is looked up, compared or read again, or no file tells.
+
+    >>> is_retold(compile("print(f'{loss}')", "a file that is not there", "eval"), 0)
+    True
+    """
+    text = parsed("".join(linecache.getlines(code.co_filename)))
+    return text is None or any(is_read_again(text, node) for node in text.ends.get(end_of(code, at), ()))
 
 
 def is_shown(code: CodeType, at: int) -> bool:
@@ -267,6 +285,8 @@ def _passed(text: Text, call: ast.AST, node: ast.AST) -> _Onward:
             yield call
         case _ if _is_text(call):  # "{loss}".format(loss=c)
             yield _Told(call)
+        case ast.Name(id="len") if isinstance(node, (ast.SetComp, ast.DictComp)) or _calls(node, _DISTINCT):
+            yield call
         case ast.Name(id=name) if name in _SHOWING:
             return
         case ast.Name(id=name) if name in _GIVING or name in text.imported:
