@@ -56,8 +56,9 @@ def _source(function: Callable[..., Any]) -> str:
 
 @functools.cache
 def _callees(function: Callable[..., Any]) -> tuple[tuple[str, Callable[..., Any]], ...]:
-    """The functions of the library that a helper looks up among its globals."""
-    names: list[str] = []
+    """The functions of the library that a helper looks up among its globals, and those that decorate it."""
+    names: list[str] = re.findall(r"^@(\w+)", _source(function), re.MULTILINE)
+    function = inspect.unwrap(function)
     codes = [function.__code__]
     while codes:
         code = codes.pop()

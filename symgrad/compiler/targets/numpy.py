@@ -192,7 +192,7 @@ class Writer:
             return f"np.{kernel.__name__}"
         if module.startswith("numpy."):
             return f"np.{module[6:]}.{kernel.__name__}"
-        if not inspect.isfunction(kernel) or kernel.__name__ == "<lambda>" or kernel.__closure__:
+        if not inspect.isfunction(kernel) or kernel.__name__ == "<lambda>" or inspect.unwrap(kernel).__closure__:
             raise CompileError(
                 f"op {op.name!r} cannot be compiled: it has no code template and its kernel is not a plain function. "
                 "Give the op code=, or a kernel that is a module-level function."

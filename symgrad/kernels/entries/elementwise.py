@@ -348,6 +348,21 @@ def in_stretches(kernel: Any, x: Any, *params: Any) -> Any:
     return np.concatenate(parts).reshape(x.shape, order=order)
 
 
+def in_doubles(kernel: Any) -> Any:
+    """A kernel of float64 as one of any floats, which are computed in that and rounded once; many, in stretches."""
+
+    def call(x: Any, *args: Any, **params: Any) -> Any:
+        x = np.asarray(x)
+        if x.size > 32768:
+            return in_stretches(lambda part: call(part, *args, **params), x)
+        return kernel(x.astype(np.float64), *args, **params).astype(x.dtype, copy=False)[()]
+
+    for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+        setattr(call, name, getattr(kernel, name))
+    call.__dict__["__wrapped__"] = kernel
+    return call
+
+
 def in_stretches_of(kernel: Any, xs: Any, *params: Any, size: int = 8192) -> Any:
     """:func:`in_stretches` for a kernel of several arrays, which are broadcast, and of ``size`` entries at a time."""
     shape = np.broadcast_shapes(*(np.shape(x) for x in xs))
@@ -358,6 +373,16 @@ def in_stretches_of(kernel: Any, xs: Any, *params: Any, size: int = 8192) -> Any
     steps = (slice(k, k + size) for k in range(0, count, size))
     parts = [kernel(*(x if np.ndim(x) == 0 else x[step] for x in rows), *params) for step in steps]
     return np.concatenate(parts).reshape(shape)
+
+
+def of_doubles(kernel: Any, xs: Any, *params: Any, size: int = 8192) -> Any:
+    """What :func:`in_doubles` makes of a kernel of several arrays, which come broadcast; ``size`` entries at a time."""
+    dtype = np.result_type(*xs)  # of numbers as given: beside arrays they are weak
+
+    def part(*xs: Any) -> Any:
+        return kernel(*np.broadcast_arrays(*(np.asarray(x).astype(np.float64) for x in xs)), *params)
+
+    return in_stretches_of(part, xs, size=size).astype(dtype, copy=False)[()]
 
 
 def half_turns(x: Any) -> tuple[Any, Any]:

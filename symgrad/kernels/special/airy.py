@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import in_stretches
+from symgrad.kernels.entries.elementwise import in_doubles
 from symgrad.kernels.special.bessel import hankel
 
 
@@ -103,13 +103,10 @@ def airy_vanishing(x: Any, slope: bool) -> Any:
     return np.exp(-depth) * (1 - rest) / math.sqrt(math.pi) * (-total * root if slope else total / root)
 
 
+@in_doubles
 def airy_of(x: Any, second: bool, slope: bool) -> Any:
     """Ai, Bi (``second``) or the derivative of one (``slope``)."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(airy_of, x, second, slope)
-    y = x.astype(np.float64)
-    finite = np.atleast_1d(np.where(np.isfinite(y), y, 0.0))
+    finite = np.atleast_1d(np.where(np.isfinite(x), x, 0.0))
     edge = 10.0 if second else 1.0
     left, right, beyond = finite < -1.5, (finite > edge) & (finite < 10), finite >= 10
     middle, out = ~left & (finite <= edge) & ~beyond, np.empty_like(finite)
@@ -122,9 +119,9 @@ def airy_of(x: Any, second: bool, slope: bool) -> Any:
             out[right] = airy_right(finite[right], slope)
         if beyond.any():
             out[beyond] = (airy_growing if second else airy_vanishing)(finite[beyond], slope)
-    out = out.reshape(y.shape)
-    end = np.where((y == np.inf) & second, np.inf, np.where(np.isinf(y) & ((y > 0) | (not slope)), 0.0, np.nan))
-    return np.where(np.isfinite(y), out, end).astype(x.dtype, copy=False)[()]
+    out = out.reshape(x.shape)
+    end = np.where((x == np.inf) & second, np.inf, np.where(np.isinf(x) & ((x > 0) | (not slope)), 0.0, np.nan))
+    return np.where(np.isfinite(x), out, end)
 
 
 def airy_ai(x: Any) -> Any:

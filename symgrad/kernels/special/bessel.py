@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import in_stretches
+from symgrad.kernels.entries.elementwise import in_doubles, in_stretches
 from symgrad.kernels.special.interpolants import interpolated
 
 
@@ -136,49 +136,43 @@ def harmonic_series(x: Any, n: int, sign: int) -> Any:
     return out
 
 
+@in_doubles
 def bessel_y(x: Any, n: int) -> Any:
     """Y_n(x): its series (DLMF 10.8.1) below 1, Hankel's function above; -inf at 0, nan below."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(bessel_y, x, n)
-    y = x.astype(np.float64)
-    low = (y > 0) & (y < 1)
-    high = (y >= 1) & np.isfinite(y)
-    near, far = np.maximum(y[low], 1e-300), y[high]
+    low = (x > 0) & (x < 1)
+    high = (x >= 1) & np.isfinite(x)
+    near, far = np.maximum(x[low], 1e-300), x[high]
     rows = []
     for k in (n,) if n < 2 else (0, 1):
-        row = np.zeros_like(y)
+        row = np.zeros_like(x)
         if near.size:
             regular = 2 / np.pi * np.log(near / 2) * bessel_j(near, k)
             row[low] = regular - 2 / (np.pi * near) * k - (near / 2) ** k / np.pi * harmonic_series(near, k, -1)
         row[high] = hankel(far, k).imag
         rows.append(row)
-    out = climbed(rows[0], rows[-1], np.maximum(y, 1e-300), n, -1)
-    out = np.where(y == 0, -np.inf, np.where(y == np.inf, 0.0, np.where(y < 0, np.nan, out)))
-    return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
+    out = climbed(rows[0], rows[-1], np.maximum(x, 1e-300), n, -1)
+    out = np.where(x == 0, -np.inf, np.where(x == np.inf, 0.0, np.where(x < 0, np.nan, out)))
+    return np.where(np.isnan(x), np.nan, out)
 
 
+@in_doubles
 def bessel_ke(x: Any, n: int) -> Any:
     """e^x K_n(x): its series (DLMF 10.31.1) below 1, interpolants of its integral above; inf at 0, nan below."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(bessel_ke, x, n)
-    y = x.astype(np.float64)
-    low = (y > 0) & (y < 1)
-    high = (y >= 1) & np.isfinite(y)
-    near, far = np.maximum(y[low], 1e-300), y[high]
+    low = (x > 0) & (x < 1)
+    high = (x >= 1) & np.isfinite(x)
+    near, far = np.maximum(x[low], 1e-300), x[high]
     rows = []
     for k in (n,) if n < 2 else (0, 1):
-        row = np.zeros_like(y)
+        row = np.zeros_like(x)
         if near.size:
             regular = (-1) ** (k + 1) * np.log(near / 2) * modified_series(near, k)
             beside = (-1) ** k * (near / 2) ** k / 2 * harmonic_series(near, k, 1)
             row[low] = np.exp(near) * (regular + k / near + beside)
         row[high] = interpolated(ke_derivative, far, k, 0)[0] / np.sqrt(far)
         rows.append(row)
-    out = climbed(rows[0], rows[-1], np.maximum(y, 1e-300), n, 1)
-    out = np.where(y == 0, np.inf, np.where(y == np.inf, 0.0, np.where(y < 0, np.nan, out)))
-    return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
+    out = climbed(rows[0], rows[-1], np.maximum(x, 1e-300), n, 1)
+    out = np.where(x == 0, np.inf, np.where(x == np.inf, 0.0, np.where(x < 0, np.nan, out)))
+    return np.where(np.isnan(x), np.nan, out)
 
 
 def ke_derivative(x: Any, n: int, k: int) -> Any:
@@ -191,28 +185,25 @@ def ke_derivative(x: Any, n: int, k: int) -> Any:
         return step * x ** (k + 0.5) / 2 * np.sum(away**k * np.exp(x[:, None] * away) * np.cosh(n * t), -1)
 
 
+@in_doubles
 def bessel_ke_slope(x: Any, n: int, k: int = 1) -> Any:
     """The k-th derivative of e^x K_n(x), k > 0; infinite at 0, nan below.
 
     That of its integral (DLMF 10.32.9), of (1 - cosh t)^k e^(x (1 - cosh t)) cosh nt, all of one sign; where x is not
     large against n², the order itself less half the sum of its neighbours, k times.
     """
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(bessel_ke_slope, x, n, k)
-    y = x.astype(np.float64)
-    out = np.where(np.isnan(y) | (y < 0), np.nan, np.where(y == 0, (-1) ** k * np.inf, 0.0))
-    low = (y > 0) & (y <= max(1.0, n * n / 8))
+    out = np.where(np.isnan(x) | (x < 0), np.nan, np.where(x == 0, (-1) ** k * np.inf, 0.0))
+    low = (x > 0) & (x <= max(1.0, n * n / 8))
     if low.any():
-        terms = [(-1) ** j * math.comb(2 * k, j) * bessel_ke(y[low], abs(n + j - k)) for j in range(2 * k + 1)]
+        terms = [(-1) ** j * math.comb(2 * k, j) * bessel_ke(x[low], abs(n + j - k)) for j in range(2 * k + 1)]
         out[low] = sum(terms) / (-2) ** k
-    high = (y > max(1.0, n * n / 8)) & np.isfinite(y)
+    high = (x > max(1.0, n * n / 8)) & np.isfinite(x)
     if high.any():
-        far = y[high]
+        far = x[high]
         scaled = interpolated(ke_derivative, far, n, k)[0] if n < 3 else ke_derivative(far, n, k)
         with np.errstate(under="ignore"):
             out[high] = scaled / far**k / np.sqrt(far)
-    return out.astype(x.dtype, copy=False)[()]
+    return out
 
 
 def modified_series(x: Any, n: int) -> Any:
@@ -254,15 +245,13 @@ def rising_share(x: Any, n: int) -> Any:
     return out
 
 
+@in_doubles
 def bessel_ie(x: Any, n: int) -> Any:
     """e^(-|x|) I_n(x): its power series (DLMF 10.25.2), all of one sign, and far out Hankel's series (10.40.1).
 
     Where x is large, though not against n², Hankel's series is that of order 0.
     """
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(bessel_ie, x, n)
-    size = np.abs(x.astype(np.float64))
+    size = np.abs(x)
     out = np.array(size)  # nan stays
     near, far = size[size <= 24], size[size > 24]
     terms = int(1.5 * np.max(near, initial=0)) + 16
@@ -280,7 +269,7 @@ def bessel_ie(x: Any, n: int) -> Any:
     if not outside.all():
         value[~outside] *= rising_share(far[~outside], n)
     out[size > 24] = value
-    return (out * (np.sign(x) if n % 2 else 1)).astype(x.dtype, copy=False)[()]
+    return out * (np.sign(x) if n % 2 else 1)
 
 
 def scaled_kummer(x: Any, k: int) -> Any:
@@ -295,6 +284,7 @@ def scaled_kummer(x: Any, k: int) -> Any:
     return first * np.exp(-2 * x) * series
 
 
+@in_doubles
 def bessel_ie_slope(x: Any, n: int, k: int = 1) -> Any:
     """The k-th derivative of e^(-|x|) I_n(x), k > 0, with sign(0) = 0 at its kink.
 
@@ -302,10 +292,7 @@ def bessel_ie_slope(x: Any, n: int, k: int = 1) -> Any:
     against n².  Below, half the sum of the neighbouring orders less the one between, k times; far out Hankel's series;
     of the orders 0 and 1 and small x a series, which is the fastest.
     """
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(bessel_ie_slope, x, n, k)
-    size = np.abs(x.astype(np.float64))
+    size = np.abs(x)
     limit = 24.0 + 2 * n * n + 8 * k
     out = np.array(size)  # nan stays
     first = (size <= 6) & (n < 2)
@@ -334,8 +321,7 @@ def bessel_ie_slope(x: Any, n: int, k: int = 1) -> Any:
             first = first / far
         out[beyond] = horner(1 / far, ratios) * first
     at_zero = math.comb(k, (k - n) // 2) / 2**k if k >= n and (k - n) % 2 == 0 else 0.0
-    out = np.where(size == 0, at_zero, out * np.where(x < 0, (-1) ** (n + k), 1))
-    return out.astype(x.dtype, copy=False)[()]
+    return np.where(size == 0, at_zero, out * np.where(x < 0, (-1) ** (n + k), 1))
 
 
 def bessel_i(x: Any, n: int) -> Any:

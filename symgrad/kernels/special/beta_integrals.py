@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import in_stretches_of
+from symgrad.kernels.entries.elementwise import of_doubles
 from symgrad.kernels.special.euler import beta_bulk, beta_parts
 from symgrad.kernels.special.gamma import digamma, polygamma, stirling_rest
 from symgrad.kernels.special.gamma_integrals import exp_rest, log_over, log_rest, nodes_between
@@ -158,9 +158,6 @@ def beta_head_slope(a: Any, b: Any, x: Any, y: Any, m: int, n: int) -> Any:
 
 def incomplete_beta(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
     """I_x(a, b), the m-th derivative of it by a and the n-th by b; nan outside of a, b > 0 and 0 <= x <= 1."""
-    dtype = np.result_type(a, b, x)
-    a, b, x = np.asarray(a), np.asarray(b), np.asarray(x)
-    a, b, x = np.broadcast_arrays(*(part.astype(np.float64) for part in (a, b, x)))
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
     turned = x > a / (a + b)  # where the other tail is made, and this one is 1 less that
     edge = (a > 0) & (b > 0) & ((x == 0) | (x == 1))
@@ -181,24 +178,21 @@ def incomplete_beta(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
             else:
                 found = beta_part(first, last, near, far)
                 out[where] = 1 - found if side else found
-    return out.astype(dtype, copy=False)[()]
+    return out
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """I_x(a, b), the regularised incomplete beta function; nan outside of a, b > 0 and 0 <= x <= 1."""
-    return in_stretches_of(incomplete_beta, (a, b, x), 0, 0, size=2048)
+    return of_doubles(incomplete_beta, (a, b, x), 0, 0, size=2048)
 
 
 def betainc_slope(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
     """The m-th derivative by a and n-th by b of I_x(a, b)."""
-    return in_stretches_of(incomplete_beta, (a, b, x), m, n, size=1024)
+    return of_doubles(incomplete_beta, (a, b, x), m, n, size=1024)
 
 
 def student(df: Any, t: Any) -> Any:
     """Student's distribution function: of both y = t²/(df + t²) and 1 - y, of which neither is made of the other."""
-    dtype = np.result_type(df, t)
-    df, t = np.asarray(df), np.asarray(t)
-    df, t = np.broadcast_arrays(df.astype(np.float64), t.astype(np.float64))
     out = np.where((df > 0) & np.isinf(t), np.where(t > 0, 1.0, 0.0), np.nan)
     inside = (df > 0) & np.isfinite(df) & np.isfinite(t)
     with np.errstate(all="ignore"):
@@ -213,18 +207,16 @@ def student(df: Any, t: Any) -> Any:
         tail = beta_part(df[far] / 2, np.full(np.count_nonzero(far), 0.5), x[far], y[far]) / 2
         tail = np.where(x[far] > 0, tail, 0.0)
         out[far] = np.where(t[far] < 0, tail, 1 - tail)
-    return out.astype(dtype, copy=False)[()]
+    return out
 
 
 def stdtr(df: Any, t: Any) -> Any:
     """The distribution function of Student's t; nan for df <= 0."""
-    return in_stretches_of(student, (df, t), size=2048)
+    return of_doubles(student, (df, t), size=2048)
 
 
 def fisher(p: Any, q: Any, x: Any, upper: bool) -> Any:
     """I_z(p/2, q/2) or 1 less it, of z = px/(q + px) and 1 - z, of which neither is made of the other."""
-    dtype = np.result_type(p, q, x)
-    p, q, x = np.broadcast_arrays(*(np.asarray(part).astype(np.float64) for part in (p, q, x)))
     valid = (p > 0) & (q > 0) & np.isfinite(p) & np.isfinite(q)
     out = np.where(valid & (x == np.inf), 1.0, np.where(valid & (x == 0), 0.0, np.nan))
     out = np.asarray(1 - out if upper else out)
@@ -239,14 +231,14 @@ def fisher(p: Any, q: Any, x: Any, upper: bool) -> Any:
                 found = beta_part(b, a, far, near) if beyond else beta_part(a, b, near, far)
                 found = np.where((far if beyond else near) > 0, found, 0.0)
                 out[where] = found if beyond == upper else 1 - found
-    return out.astype(dtype, copy=False)[()]
+    return out
 
 
 def fdtr(p: Any, q: Any, x: Any) -> Any:
     """The distribution function of F with p and q degrees of freedom; nan for p, q <= 0 and x < 0."""
-    return in_stretches_of(fisher, (p, q, x), False, size=2048)
+    return of_doubles(fisher, (p, q, x), False, size=2048)
 
 
 def fdtrc(p: Any, q: Any, x: Any) -> Any:
     """The complement of :func:`fdtr`."""
-    return in_stretches_of(fisher, (p, q, x), True, size=2048)
+    return of_doubles(fisher, (p, q, x), True, size=2048)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import in_stretches
+from symgrad.kernels.entries.elementwise import in_doubles, in_stretches
 
 
 def dawson_parts(x: Any) -> tuple[Any, Any]:
@@ -29,15 +29,13 @@ def dawson_parts(x: Any) -> tuple[Any, Any]:
     return value, np.where(x < 7, decay * (1 - less), -t * tail)
 
 
+@in_doubles
 def dawsn(x: Any) -> Any:
     """Dawson's integral e^(-x²) times the integral of e^(t²) from 0 to x."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(dawsn, x)
-    size = np.abs(x.astype(np.float64))
+    size = np.abs(x)
     with np.errstate(all="ignore"):
         out = np.copysign(dawson_parts(size)[0], x)
-    return np.where(np.isnan(size), np.nan, out).astype(x.dtype, copy=False)[()]
+    return np.where(np.isnan(size), np.nan, out)
 
 
 def dawson_series(n: int) -> list[float]:
@@ -56,12 +54,10 @@ def dawson_series(n: int) -> list[float]:
     return [float(part) / math.factorial(k) for k, part in enumerate(parts[:171])]
 
 
+@in_doubles
 def dawsn_slope(x: Any, n: int = 1) -> Any:
     """The n-th derivative of Dawson's integral, n > 0, by series of its own: differences have no digits far out."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(dawsn_slope, x, n)
-    size = np.abs(x.astype(np.float64))
+    size = np.abs(x)
     with np.errstate(all="ignore"):
         near, far = np.minimum(size, 7), np.maximum(size, 7)
         square = near * near
@@ -76,7 +72,7 @@ def dawsn_slope(x: Any, n: int = 1) -> Any:
         high = (-1) ** n * tail / (2 * far) / far**n
         out = np.where(size < 7, low, high)
     out = np.where(x < 0, -out, out) if n % 2 == 0 else out
-    return np.where(np.isnan(size), np.nan, out).astype(x.dtype, copy=False)[()]
+    return np.where(np.isnan(size), np.nan, out)
 
 
 def fresnel_waves(x: Any) -> tuple[Any, Any]:

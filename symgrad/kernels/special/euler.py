@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import half_turns, in_stretches_of
+from symgrad.kernels.entries.elementwise import half_turns, of_doubles
 from symgrad.kernels.special.gamma import digamma, gamma_function, lgamma, stirling_rest
 from symgrad.kernels.special.twofold import two_added, two_exp, two_log, two_sum, two_times
 
@@ -112,29 +112,18 @@ def _beta_at_poles(a: Any, b: Any, logarithm: bool) -> Any:
     return np.where(finite, size if logarithm else size * (1 - 2 * (b % 2)), np.inf)
 
 
-def beta_of(a: Any, b: Any, logarithm: bool) -> Any:
-    """B(a, b) or the logarithm of its size, in the dtype of the arguments."""
-    dtype = np.result_type(a, b)
-    a, b = np.asarray(a), np.asarray(b)
-    a, b = np.broadcast_arrays(a.astype(np.float64), b.astype(np.float64))
-    return beta_parts(a, b, logarithm).astype(dtype, copy=False)[()]
-
-
 def beta_function(a: Any, b: Any) -> Any:
     """Euler's beta function Γ(a) Γ(b)/Γ(a + b)."""
-    return in_stretches_of(beta_of, (a, b), False)
+    return of_doubles(beta_parts, (a, b), False)
 
 
 def betaln(a: Any, b: Any) -> Any:
     """log|B(a, b)|."""
-    return in_stretches_of(beta_of, (a, b), True)
+    return of_doubles(beta_parts, (a, b), True)
 
 
 def rising(z: Any, m: Any) -> Any:
     """Γ(z + m)/Γ(z): of few factors their product, of gamma functions in range these, else by Stirling's series."""
-    dtype = np.result_type(z, m)
-    z, m = np.asarray(z), np.asarray(m)
-    z, m = np.broadcast_arrays(z.astype(np.float64), m.astype(np.float64))
     total, lost = two_sum(z, m)
     few = (m == np.floor(m)) & (m >= 0) & (m <= 16)
     large = ~few & (z >= 10) & (total >= 10) & (z < 1e14) & (m < 1e14)
@@ -164,9 +153,9 @@ def rising(z: Any, m: Any) -> Any:
         if (above & below).any():
             p, t = m[above & below], total[above & below]
             out[above & below] = (1 - 2 * np.fmod(np.abs(p), 2)) * rising(1 - t, p)
-    return out.astype(dtype, copy=False)[()]
+    return out
 
 
 def poch(z: Any, m: Any) -> Any:
     """The rising factorial Γ(z + m)/Γ(z)."""
-    return in_stretches_of(rising, (z, m))
+    return of_doubles(rising, (z, m))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import in_stretches
+from symgrad.kernels.entries.elementwise import in_doubles
 
 
 def expn_fraction(z: Any, n: int) -> Any:
@@ -29,20 +29,17 @@ def expn_series(x: Any, n: int) -> Any:
     return total
 
 
+@in_doubles
 def expn(x: Any, n: int) -> Any:
     """E_n(x), the integral of e^(-xt)/t^n over t > 1; nan below 0."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(expn, x, n)
-    y = x.astype(np.float64)
-    low, high = np.clip(np.nan_to_num(y), 1e-308, 1), np.maximum(np.nan_to_num(y), 1)
+    low, high = np.clip(np.nan_to_num(x), 1e-308, 1), np.maximum(np.nan_to_num(x), 1)
     with np.errstate(all="ignore"):
         if n == 0:
-            out = np.exp(-y) / np.maximum(y, 0)
+            out = np.exp(-x) / np.maximum(x, 0)
         else:
-            out = np.where(y <= 1, expn_series(low, n), np.exp(-high) * expn_fraction(high, n))
-        out = np.where(y == 0, 1 / (n - 1) if n > 1 else np.inf, np.where(y < 0, np.nan, out))
-    return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
+            out = np.where(x <= 1, expn_series(low, n), np.exp(-high) * expn_fraction(high, n))
+        out = np.where(x == 0, 1 / (n - 1) if n > 1 else np.inf, np.where(x < 0, np.nan, out))
+    return np.where(np.isnan(x), np.nan, out)
 
 
 def expi_series(x: Any) -> Any:
@@ -60,13 +57,10 @@ def expi_series(x: Any) -> Any:
     return np.where(np.abs(moved) < zero / 2, np.log1p(moved / zero), np.log(x / zero)) + moved * total
 
 
+@in_doubles
 def expi(x: Any) -> Any:
     """Ei(x), the principal value of the integral of e^t/t up to x; -inf at 0."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(expi, x)
-    y = x.astype(np.float64)
-    far = np.maximum(np.nan_to_num(y, posinf=1e300), 40)
+    far = np.maximum(np.nan_to_num(x, posinf=1e300), 40)
     with np.errstate(all="ignore"):
         series, term = np.ones_like(far), np.ones_like(far)
         for k in range(1, 40):
@@ -74,18 +68,16 @@ def expi(x: Any) -> Any:
             series = series + term
         half = np.exp(far / 2)
         above = half / far * series * half
-        out = np.where(y > 40, above, expi_series(np.clip(np.nan_to_num(y), 1e-308, 40)))
-        below = -expn(np.maximum(-y, 1e-308), 1)
-    out = np.where(y == np.inf, np.inf, np.where(y == 0, -np.inf, np.where(y < 0, below, out)))
-    return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
+        out = np.where(x > 40, above, expi_series(np.clip(np.nan_to_num(x), 1e-308, 40)))
+        below = -expn(np.maximum(-x, 1e-308), 1)
+    out = np.where(x == np.inf, np.inf, np.where(x == 0, -np.inf, np.where(x < 0, below, out)))
+    return np.where(np.isnan(x), np.nan, out)
 
 
+@in_doubles
 def sine_integral(x: Any) -> Any:
     """Si(x), the integral of sin(t)/t from 0: its power series up to 4, then E_1 on the imaginary axis."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(sine_integral, x)
-    size = np.abs(x.astype(np.float64))
+    size = np.abs(x)
     near = np.minimum(np.nan_to_num(size), 4)
     far = np.clip(np.nan_to_num(size, posinf=1e300), 4, 1e300)
     total, power = np.zeros_like(near), near
@@ -95,18 +87,14 @@ def sine_integral(x: Any) -> Any:
     turned = expn_fraction(1j * far, 1)
     beyond = math.pi / 2 + (np.exp(-1j * far) * turned).imag
     out = np.where(size <= 4, total, beyond)
-    out = np.where(np.isnan(size), np.nan, np.copysign(out, x))
-    return out.astype(x.dtype, copy=False)[()]
+    return np.where(np.isnan(size), np.nan, np.copysign(out, x))
 
 
+@in_doubles
 def cosine_integral(x: Any) -> Any:
     """Ci(x), γ + log x + the integral of (cos(t) - 1)/t from 0; -inf at 0, nan below."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(cosine_integral, x)
-    y = x.astype(np.float64)
-    near = np.clip(np.nan_to_num(y), 1e-308, 2)
-    far = np.clip(np.nan_to_num(y, posinf=1e300), 2, 1e300)
+    near = np.clip(np.nan_to_num(x), 1e-308, 2)
+    far = np.clip(np.nan_to_num(x, posinf=1e300), 2, 1e300)
     zero, rest = 0.6165054856207163, -4.209920321433186e-17
     moved = (near - zero) - rest
     # The series less that at the function's zero: near^k - zero^k is moved times power.
@@ -119,6 +107,6 @@ def cosine_integral(x: Any) -> Any:
     with np.errstate(divide="ignore"):
         start = np.where(np.abs(moved) < zero / 2, np.log1p(moved / zero), np.log(near / zero))
     beyond = -(np.exp(-1j * far) * expn_fraction(1j * far, 1)).real
-    out = np.where(y <= 2, start + moved * total, beyond)
-    out = np.where(y == 0, -np.inf, np.where(y == np.inf, 0.0, np.where(y < 0, np.nan, out)))
-    return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
+    out = np.where(x <= 2, start + moved * total, beyond)
+    out = np.where(x == 0, -np.inf, np.where(x == np.inf, 0.0, np.where(x < 0, np.nan, out)))
+    return np.where(np.isnan(x), np.nan, out)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import in_stretches, in_stretches_of
+from symgrad.kernels.entries.elementwise import in_doubles, in_stretches, of_doubles
 from symgrad.kernels.special.zeta import bernoulli_quotients, inverse_power, zeta
 
 
@@ -131,15 +131,12 @@ def cot_of_turns(x: Any) -> Any:
     return np.where(near, 1 / np.tan(angle), np.tan(np.pi * np.where(near, 0.0, rest)))
 
 
+@in_doubles
 def digamma(x: Any) -> Any:
     """ψ(x): recurrence up to x >= 12, then the asymptotic series (DLMF 5.11.2); reflection for x < 0."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(digamma, x)
-    work = x.astype(np.float64)
-    negative = work < 0
-    pole = (work <= 0) & (work == np.floor(work))
-    y = np.where(negative, 1 - work, np.where(work == 0, 1.0, work))
+    negative = x < 0
+    pole = (x <= 0) & (x == np.floor(x))
+    y = np.where(negative, 1 - x, np.where(x == 0, 1.0, x))
     small = y < 12
     first = np.where(small, y, 1.0)
     steps = np.zeros_like(y)
@@ -150,15 +147,14 @@ def digamma(x: Any) -> Any:
     t = 1 / (y * y)
     series = t * (1 / 12 - t * (1 / 120 - t * (1 / 252 - t * (1 / 240 - t * (1 / 132 - t * 691 / 32760)))))
     out = out + np.log(y) - 1 / (2 * y) - series
-    moved = (work - 1.4616321449683622) - 9.549995429965697e-17
+    moved = (x - 1.4616321449683622) - 9.549995429965697e-17
     near = np.abs(moved) < 0.4
     if near.any():
         out = np.where(near, digamma_about_zero(np.where(near, moved, 0.0)), out)
     if negative.any():
-        turn = np.where(negative & ~pole, work, 0.5)
+        turn = np.where(negative & ~pole, x, 0.5)
         out = np.where(negative, out - np.pi * cot_of_turns(turn), out)
-    out = np.where(pole, np.where(work == 0, np.copysign(np.inf, -work), np.nan), out)
-    return out.astype(x.dtype, copy=False)[()]
+    return np.where(pole, np.where(x == 0, np.copysign(np.inf, -x), np.nan), out)
 
 
 def digamma_about_zero(z: Any) -> Any:
@@ -180,14 +176,11 @@ def digamma_about_zero(z: Any) -> Any:
 
 def polygamma_fall(a: Any, b: Any, n: int) -> Any:
     """ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b): term by term of Euler and Maclaurin's sum (DLMF 25.11.5), where nothing cancels."""
-    return in_stretches_of(polygamma_fall_of, (a, b), n)
+    return of_doubles(polygamma_fall_of, (a, b), n)
 
 
 def polygamma_fall_of(a: Any, b: Any, n: int) -> Any:
     """:func:`polygamma_fall` of not too many entries; where a or a + b is not above 0, the difference of both."""
-    dtype = np.result_type(a, b)
-    a, b = np.asarray(a), np.asarray(b)
-    a, b = np.broadcast_arrays(a.astype(np.float64), b.astype(np.float64))
     good = (a > 0) & (a + b > 0) & np.isfinite(a) & np.isfinite(b)
     low, step = np.where(good, a, 1.0), np.where(good, b, 1.0)
     with np.errstate(all="ignore"):
@@ -207,7 +200,7 @@ def polygamma_fall_of(a: Any, b: Any, n: int) -> Any:
         out = (-1) ** (n + 1) * math.factorial(n) * total
         if not good.all():
             out = np.where(good, out, polygamma(a, n) - polygamma(a + b, n))
-    return out.astype(dtype, copy=False)[()]
+    return out
 
 
 def polygamma(x: Any, n: int) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import in_stretches_of
+from symgrad.kernels.entries.elementwise import of_doubles
 from symgrad.kernels.special.gamma import digamma, gamma_function, lgamma, lgamma_two_and, polygamma, stirling_rest
 from symgrad.kernels.special.jets import jet_exp, jet_top
 from symgrad.kernels.special.twofold import two_added, two_exp, two_log, two_sum, two_times
@@ -128,9 +128,6 @@ def gamma_part(a: Any, x: Any, upper: bool) -> Any:
 
 def incomplete(a: Any, x: Any, upper: bool) -> Any:
     """P(a, x) or Q(a, x) = 1 - P with the values at the borders of the domain; nan outside."""
-    dtype = np.result_type(a, x)
-    a, x = np.asarray(a), np.asarray(x)
-    a, x = np.broadcast_arrays(a.astype(np.float64), x.astype(np.float64))
     inside = (a > 0) & (x > 0) & np.isfinite(x) & np.isfinite(a)
     low, high = inside & (x < a + 1), inside & (x >= a + 1)
     with np.errstate(all="ignore"):
@@ -143,17 +140,17 @@ def incomplete(a: Any, x: Any, upper: bool) -> Any:
             small = low & (a < 1)
             if small.any():
                 out[small] = gamma_complement(a[small], x[small])
-    return out.astype(dtype, copy=False)[()]
+    return out
 
 
 def gammainc(a: Any, x: Any) -> Any:
     """P(a, x), the regularised lower incomplete gamma function."""
-    return in_stretches_of(incomplete, (a, x), False)
+    return of_doubles(incomplete, (a, x), False)
 
 
 def gammaincc(a: Any, x: Any) -> Any:
     """Q(a, x), the regularised upper incomplete gamma function."""
-    return in_stretches_of(incomplete, (a, x), True)
+    return of_doubles(incomplete, (a, x), True)
 
 
 def log_over(a: Any, away: Any, x: Any) -> Any:
@@ -244,9 +241,6 @@ def gamma_head_slope(a: Any, x: Any, n: int) -> Any:
 
 def incomplete_slope(a: Any, x: Any, n: int) -> Any:
     """The n-th derivative of P(a, x) by a, n > 0; 0 where x is 0 or infinite, nan outside of the domain."""
-    dtype = np.result_type(a, x)
-    a, x = np.asarray(a), np.asarray(x)
-    a, x = np.broadcast_arrays(a.astype(np.float64), x.astype(np.float64))
     inside = (a > 0) & (x > 0) & np.isfinite(x) & np.isfinite(a)
     out = np.asarray(np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, np.nan))
     low, high = inside & (x < a + 1), inside & (x >= a + 1)
@@ -258,9 +252,9 @@ def incomplete_slope(a: Any, x: Any, n: int) -> Any:
             out[high] = -gamma_tail(a[high], x[high], n, True)
         if few.any():
             out[few] += gamma_head_slope(a[few], x[few], n)
-    return out.astype(dtype, copy=False)[()]
+    return out
 
 
 def gammainc_slope(a: Any, x: Any, n: int) -> Any:
     """The n-th derivative by a of the regularised lower incomplete gamma function P(a, x)."""
-    return in_stretches_of(incomplete_slope, (a, x), n, size=1024)
+    return of_doubles(incomplete_slope, (a, x), n, size=1024)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import in_stretches
+from symgrad.kernels.entries.elementwise import in_doubles
 
 
 def lambert_start(p: Any) -> Any:
@@ -66,13 +66,11 @@ def lambert_lower(z: Any, p: Any) -> Any:
     return w
 
 
+@in_doubles
 def lambertw(x: Any, lower: bool = False) -> Any:
     """The principal branch of Lambert's W for x >= -1/e, or the ``lower`` one for -1/e <= x < 0."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(lambertw, x, lower)
     with np.errstate(all="ignore"):
-        return lambert_parts(x.astype(np.float64), lower)[0].astype(x.dtype, copy=False)[()]
+        return lambert_parts(x, lower)[0]
 
 
 def lambertw_lower(x: Any) -> Any:
@@ -80,23 +78,19 @@ def lambertw_lower(x: Any) -> Any:
     return lambertw(x, True)
 
 
+@in_doubles
 def lambertw_slope(x: Any, n: int = 1, lower: bool = False) -> Any:
     """The n-th derivative of Lambert's W, n > 0: e^(-nW) P_n(W + 1)/(W + 1)^(2n-1), with W + 1 as it is known."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(lambertw_slope, x, n, lower)
-    z = x.astype(np.float64)
     coefficients = [1.0]  # P_(n+1) = -(n v + 2n - 1) P_n + v P_n', the lowest power first
     for k in range(1, n):
         taken = [(j - 2 * k + 1) * c for j, c in enumerate(coefficients)]
         coefficients = [a - k * b for a, b in zip([*taken, 0.0], [0.0, *coefficients], strict=True)]
     with np.errstate(all="ignore"):
-        w, v = lambert_parts(z, lower)
-        inverse = np.where(np.abs(z) > 3e-308, w / z, np.exp(-w))  # e^-W, far out without its exponent
+        w, v = lambert_parts(x, lower)
+        inverse = np.where(np.abs(x) > 3e-308, w / x, np.exp(-w))  # e^-W, far out without its exponent
         top = np.zeros_like(v)
         for coefficient in reversed(coefficients):
             top = top * v + coefficient
         out = (inverse / v) ** n * (top / v ** (n - 1))
         out = np.where(v == 0, np.where(lower, -1.0, (-1.0) ** (n + 1)) * np.inf, out)
-        out = np.where(z == np.inf, 0.0, np.where((z == 0) & lower, -np.inf, out))
-    return out.astype(x.dtype, copy=False)[()]
+        return np.where(x == np.inf, 0.0, np.where((x == 0) & lower, -np.inf, out))

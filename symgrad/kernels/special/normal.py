@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import erf_ratio, erfc, erfc_scaled, in_stretches
+from symgrad.kernels.entries.elementwise import erf_ratio, erfc, erfc_scaled, in_doubles
 from symgrad.kernels.special.interpolants import interpolated
 from symgrad.kernels.special.jets import jet_linear, jet_over, jet_top
 
@@ -54,48 +54,36 @@ def both_polynomials(x: Any, first: tuple[float, ...], second: tuple[float, ...]
     return out
 
 
+@in_doubles
 def ndtri(x: Any) -> Any:
     """The normal quantile; -inf at 0, inf at 1, nan outside."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(ndtri, x)
-    p = x.astype(np.float64)
-    return normal_quantile(p, p - 0.5).astype(x.dtype, copy=False)[()]
+    return normal_quantile(x, x - 0.5)
 
 
+@in_doubles
 def erfinv(x: Any) -> Any:
     """The inverse error function: the quantile at (x + 1)/2 over √2, with two Newton steps in the middle."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(erfinv, x)
-    y = x.astype(np.float64)
     with np.errstate(all="ignore"):
-        # 1 - |y| is exact near 1, so the smaller tail is known to full accuracy.
-        tail = normal_quantile((1 - np.abs(y)) / 2, -np.abs(y) / 2)
-    return (np.copysign(tail, y) / math.sqrt(2)).astype(x.dtype, copy=False)[()]
+        # 1 - |x| is exact near 1, so the smaller tail is known to full accuracy.
+        tail = normal_quantile((1 - np.abs(x)) / 2, -np.abs(x) / 2)
+    return np.copysign(tail, x) / math.sqrt(2)
 
 
+@in_doubles
 def erfcinv(x: Any) -> Any:
     """The inverse complementary error function: the quantile at x/2 over -√2."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(erfcinv, x)
-    y = x.astype(np.float64)
-    return (-normal_quantile(y / 2, (y - 1) / 2) / math.sqrt(2)).astype(x.dtype, copy=False)[()]
+    return -normal_quantile(x / 2, (x - 1) / 2) / math.sqrt(2)
 
 
+@in_doubles
 def erfcx(x: Any) -> Any:
     """e^(x²) erfc(x): by polynomials below 25, by its continued fraction's leading terms above."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(erfcx, x)
-    y = x.astype(np.float64)
-    out = np.full_like(y, np.nan)
-    size = np.abs(y)
+    out = np.full_like(x, np.nan)
+    size = np.abs(x)
     middle, near, far = (np.asarray(part) for part in (size <= 0.65, (size > 0.65) & (size <= 25), size > 25))
     with np.errstate(all="ignore"):
         if middle.any():
-            t = y[middle]
+            t = x[middle]
             out[middle] = np.exp(t * t) * (1 - t * erf_ratio(np.abs(t)))
         if near.any():
             out[near] = erfc_scaled(size[near])
@@ -105,13 +93,13 @@ def erfcx(x: Any) -> Any:
             for k in range(15, 0, -2):
                 series = 1 - k * t * series
             out[far] = series / (size[far] * math.sqrt(math.pi))
-        left = np.asarray(y < -0.65)
+        left = np.asarray(x < -0.65)
         if left.any():
-            t = np.maximum(y[left], -27)
+            t = np.maximum(x[left], -27)
             top = np.round(t * 16) / 16  # e^(x²) in two factors: the rounding of x² would cost digits
             growth = 2 * np.exp(top * top) * np.exp((t - top) * (t + top))
             out[left] = np.where(t < -26.7, np.inf, growth - out[left])
-    return out.astype(x.dtype, copy=False)[()]
+    return out
 
 
 def half_line() -> tuple[list[float], list[float]]:
@@ -132,29 +120,26 @@ def erfcx_integral(x: Any, n: int) -> Any:
     return total
 
 
+@in_doubles
 def erfcx_slope(x: Any, n: int = 1) -> Any:
     """The n-th derivative of e^(x²) erfc(x), n > 0: for x >= 0 the integral of (-2t)^n e^(-t² - 2xt), times 2/√π.
 
     Its terms have one sign, so that no digits are lost, as they are in 2x erfcx(x) - 2/√π.  To the left it is that of
     2 e^(x²), a polynomial with positive coefficients times e^(x²), less the same at -x.
     """
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(erfcx_slope, x, n)
-    y = x.astype(np.float64)
     with np.errstate(all="ignore"):
-        away = 1 + np.minimum(np.abs(np.where(np.isnan(y), 0.0, y)), 1e300)
+        away = 1 + np.minimum(np.abs(np.where(np.isnan(x), 0.0, x)), 1e300)
         total = interpolated(erfcx_integral, away.ravel(), n)[0].reshape(away.shape)
         right = 2 / math.sqrt(math.pi) * (-2 / away) ** n / away * total
         coefs = np.ones(1)  # of the polynomial, the highest power first: the next is its derivative and 2x times it
         for _ in range(n):
             coefs = np.polyadd(np.polyder(coefs), np.append(2 * coefs, 0))
-        near = np.clip(y, -27, 0)
+        near = np.clip(x, -27, 0)
         top = np.round(near * 16) / 16
         growth = np.exp(top * top) * np.exp((near - top) * (near + top))
         left = 2 * np.polyval(coefs, near) * growth - (-1) ** n * right
-        out = np.where(y < -26.7, (-1) ** n * np.inf, np.where(y < 0, left, right))
-    return np.where(np.isnan(y), np.nan, np.where(y == np.inf, 0.0, out)).astype(x.dtype, copy=False)[()]
+        out = np.where(x < -26.7, (-1) ** n * np.inf, np.where(x < 0, left, right))
+    return np.where(np.isnan(x), np.nan, np.where(x == np.inf, 0.0, out))
 
 
 def half_gauss(x: Any) -> Any:
@@ -187,27 +172,24 @@ def inverse_mills(x: Any) -> Any:
     return out.astype(x.dtype, copy=False)[()]
 
 
+@in_doubles
 def inverse_mills_slope(x: Any, n: int = 1) -> Any:
     """The n-th derivative of that ratio m, n > 0: to the left of -2 by Laplace's continued fraction for m(-t) - t.
 
     m' = -m (x + m), and its derivatives by Leibniz' rule, have no digits far to the left, where m is -x.
     """
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(inverse_mills_slope, x, n)
-    y = x.astype(np.float64)
-    out = np.empty_like(y)
-    left = np.asarray(y <= -2)
+    out = np.empty_like(x)
+    left = np.asarray(x <= -2)
     with np.errstate(all="ignore"):
-        near = y[~left]
+        near = x[~left]
         rows = [inverse_mills(near)]
         for k in range(n):
             beside = [near + rows[0], *(row + (j == 0) for j, row in enumerate(rows[1:]))]
             rows.append(-sum(math.comb(k, j) * rows[j] * beside[k - j] for j in range(k + 1)))
         out[~left] = np.where(near == np.inf, 0.0, rows[n])
         if left.any():
-            out[left] = _mills_far(-y[left], n)
-    return np.where(np.isnan(y), np.nan, out).astype(x.dtype, copy=False)[()]
+            out[left] = _mills_far(-x[left], n)
+    return np.where(np.isnan(x), np.nan, out)
 
 
 def _mills_far(far: Any, n: int) -> Any:
@@ -239,78 +221,66 @@ def quantile_powers(n: int, twice: int) -> list[int]:
     return out
 
 
+@in_doubles
 def ndtri_slope(x: Any, n: int = 1) -> Any:
     """The n-th derivative of the normal quantile y, n > 0: inf at 0 and 1 (for even n -inf at 0), nan outside.
 
     The density at y is taken as the smaller tail times Mills' inverse ratio: rounding y alters e^(-y²/2) by y² units.
     """
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(ndtri_slope, x, n)
-    p = x.astype(np.float64)
     with np.errstate(all="ignore"):
-        y = ndtri(p)
+        y = ndtri(x)
         first = np.asarray(math.sqrt(2 * math.pi) * np.exp(y * y / 2))
         tail = np.asarray(np.abs(y) > 1.2)  # in between, the rounding of y hardly counts
         if tail.any():
-            first[tail] = 1 / (np.minimum(p[tail], 1 - p[tail]) * inverse_mills(-np.abs(y[tail])))
+            first[tail] = 1 / (np.minimum(x[tail], 1 - x[tail]) * inverse_mills(-np.abs(y[tail])))
         out = first**n * np.polyval(quantile_powers(n, 1), y)
-    ends = np.where(p == 0, (-1.0) ** (n - 1) * np.inf, np.where(p == 1, np.inf, np.nan))
-    return np.where((p > 0) & (p < 1), out, ends).astype(x.dtype, copy=False)[()]
+    ends = np.where(x == 0, (-1.0) ** (n - 1) * np.inf, np.where(x == 1, np.inf, np.nan))
+    return np.where((x > 0) & (x < 1), out, ends)
 
 
+@in_doubles
 def erfinv_slope(x: Any, n: int = 1) -> Any:
     """The n-th derivative of the inverse error function, n > 0: inf at 1 (at -1 -inf for even n), nan outside.
 
     With y the value, e^(y²) is taken as erfcx(|y|) over 1 - |x|: rounding y alters it by 2y² units.
     """
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(erfinv_slope, x, n)
-    p = x.astype(np.float64)
     with np.errstate(all="ignore"):
-        y = erfinv(p)
+        y = erfinv(x)
         first = np.asarray(math.sqrt(math.pi) / 2 * np.exp(y * y))
         tail = np.asarray(np.abs(y) > 0.8)
         if tail.any():
-            first[tail] = math.sqrt(math.pi) / 2 * erfcx(np.abs(y[tail])) / (1 - np.abs(p[tail]))
+            first[tail] = math.sqrt(math.pi) / 2 * erfcx(np.abs(y[tail])) / (1 - np.abs(x[tail]))
         out = first**n * np.polyval(quantile_powers(n, 2), y)
-    ends = np.where(p == -1, (-1.0) ** (n - 1) * np.inf, np.where(p == 1, np.inf, np.nan))
-    return np.where(np.abs(p) < 1, out, ends).astype(x.dtype, copy=False)[()]
+    ends = np.where(x == -1, (-1.0) ** (n - 1) * np.inf, np.where(x == 1, np.inf, np.nan))
+    return np.where(np.abs(x) < 1, out, ends)
 
 
+@in_doubles
 def erfcinv_slope(x: Any, n: int = 1) -> Any:
     """The n-th derivative of the inverse of erfc, n > 0: -inf at 0 and 2 (for even n inf at 0), nan outside.
 
     With y the value, e^(y²) is taken as erfcx(|y|) over the smaller of x and 2 - x: rounding y alters it by 2y² units.
     """
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(erfcinv_slope, x, n)
-    p = x.astype(np.float64)
     with np.errstate(all="ignore"):
-        y = erfcinv(p)
+        y = erfcinv(x)
         first = np.asarray(-math.sqrt(math.pi) / 2 * np.exp(y * y))
         tail = np.asarray(np.abs(y) > 0.8)
         if tail.any():
-            first[tail] = -math.sqrt(math.pi) / 2 * erfcx(np.abs(y[tail])) / np.minimum(p[tail], 2 - p[tail])
+            first[tail] = -math.sqrt(math.pi) / 2 * erfcx(np.abs(y[tail])) / np.minimum(x[tail], 2 - x[tail])
         out = first**n * np.polyval(quantile_powers(n, 2), y)
-    ends = np.where(p == 0, (-1.0) ** n * np.inf, np.where(p == 2, -np.inf, np.nan))
-    return np.where((p > 0) & (p < 2), out, ends).astype(x.dtype, copy=False)[()]
+    ends = np.where(x == 0, (-1.0) ** n * np.inf, np.where(x == 2, -np.inf, np.nan))
+    return np.where((x > 0) & (x < 2), out, ends)
 
 
+@in_doubles
 def log_ndtr(x: Any) -> Any:
     """log of the normal distribution function, accurate in the left tail."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(log_ndtr, x)
-    y = x.astype(np.float64)
-    out, left = np.empty_like(y), np.asarray(y < -1)
+    out, left = np.empty_like(x), np.asarray(x < -1)
     right = ~left
     with np.errstate(all="ignore"):
         if left.any():
-            far = y[left]
+            far = x[left]
             out[left] = np.log(erfcx(-far / math.sqrt(2)) / 2) - far**2 / 2
         if right.any():
-            out[right] = np.log1p(-ndtr(-y[right]))
-    return out.astype(x.dtype, copy=False)[()]
+            out[right] = np.log1p(-ndtr(-x[right]))
+    return out

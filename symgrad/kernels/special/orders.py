@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import in_stretches_of
+from symgrad.kernels.entries.elementwise import in_stretches_of, of_doubles
 from symgrad.kernels.special.gamma import gamma_function, lgamma
 from symgrad.kernels.special.twofold import two_product
 
@@ -93,10 +93,7 @@ def kv_orders(v: Any, x: Any, n: int) -> Any:
 
 
 def kve_parts(v: Any, x: Any, n: int, k: int) -> Any:
-    """The derivative of e^x K_v(x) of orders n by v and k by x, in the dtype of the arguments."""
-    dtype = np.result_type(v, x)
-    v, x = np.asarray(v), np.asarray(x)
-    v, x = np.broadcast_arrays(v.astype(np.float64), x.astype(np.float64))
+    """The derivative of e^x K_v(x) of orders n by v and k by x."""
     end = np.where((x == 0) | np.isinf(v), (-1.0) ** k * np.inf, 0.0)
     out = np.where(np.isnan(x) | np.isnan(v) | (x < 0), np.nan, end)
     inside = (x > 0) & np.isfinite(x) & np.isfinite(v)
@@ -116,12 +113,12 @@ def kve_parts(v: Any, x: Any, n: int, k: int) -> Any:
             total = total + (-1) ** j * math.comb(2 * k, j) * part
         out[near] = total / (-2) ** k
     out = np.where(x == np.inf, 0.0, out)
-    return (out * np.where(v < 0, (-1.0) ** n, 1.0)).astype(dtype, copy=False)[()]
+    return out * np.where(v < 0, (-1.0) ** n, 1.0)
 
 
 def real_kve(v: Any, x: Any, n: int = 0, k: int = 0) -> Any:
     """The derivative of e^x K_v(x) of orders n by v and k by x; nan for x < 0."""
-    return in_stretches_of(kve_parts, (v, x), n, k, size=512)
+    return of_doubles(kve_parts, (v, x), n, k, size=512)
 
 
 def real_kv(v: Any, x: Any, n: int = 0) -> Any:
@@ -173,10 +170,7 @@ def iv_parts(v: Any, x: Any) -> Any:
 
 
 def ive_of(v: Any, x: Any) -> Any:
-    """e^-|x| I_v(x), in the dtype of the arguments; nan for x < 0 where v is no whole number."""
-    dtype = np.result_type(v, x)
-    v, x = np.asarray(v), np.asarray(x)
-    v, x = np.broadcast_arrays(v.astype(np.float64), x.astype(np.float64))
+    """e^-|x| I_v(x); nan for x < 0 where v is no whole number."""
     whole = v == np.floor(v)
     size, order = np.abs(x), np.where(whole, np.abs(v), v)
     known = np.isfinite(x) & np.isfinite(v) & (order >= 0) & ((x >= 0) | whole)
@@ -188,7 +182,7 @@ def ive_of(v: Any, x: Any) -> Any:
             p, y = -order[below], x[below]
             turn = np.sin(math.pi * np.fmod(p, 2.0))
             out[below] = iv_parts(p, y) + 2 / math.pi * turn * np.exp(-2 * y) * kv_orders(p, y, 0)
-    return (out * np.where((x < 0) & (np.fmod(v, 2) != 0), -1.0, 1.0)).astype(dtype, copy=False)[()]
+    return out * np.where((x < 0) & (np.fmod(v, 2) != 0), -1.0, 1.0)
 
 
 def ive_slopes(v: Any, x: Any, k: int) -> Any:
@@ -212,7 +206,7 @@ def ive_slopes(v: Any, x: Any, k: int) -> Any:
 
 def real_ive(v: Any, x: Any) -> Any:
     """e^-|x| I_v(x); nan for x < 0 where v is no whole number."""
-    return in_stretches_of(ive_of, (v, x), size=2048)
+    return of_doubles(ive_of, (v, x), size=2048)
 
 
 def ive_number(x: Any, v: float, k: int) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import in_stretches, in_stretches_of
+from symgrad.kernels.entries.elementwise import in_doubles, of_doubles
 from symgrad.kernels.special.error_integrals import dawsn
 from symgrad.kernels.special.normal import half_gauss, ndtr
 
@@ -18,33 +18,30 @@ def cosm1(x: Any) -> Any:
     return -2 * half * half
 
 
+@in_doubles
 def exprel(x: Any, n: int = 0) -> Any:
     """The n-th derivative of (e^x - 1)/x: the integral of t^n e^(xt) for t from 0 to 1.
 
     Near 0 by series whose terms have one sign, farther out by recurrence from (e^x - 1)/x.
     """
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(exprel, x, n)
-    y = x.astype(np.float64)
     with np.errstate(all="ignore"):
-        power = np.exp(y)
-        out = np.where(y == 0, 1.0, np.expm1(y) / y)
-        out = np.where(y == np.inf, np.inf, out)
+        power = np.exp(x)
+        out = np.where(x == 0, 1.0, np.expm1(x) / x)
+        out = np.where(x == np.inf, np.inf, out)
         near = 2 * n + 4
         for k in range(1, n + 1):
-            out = (power - k * out) / y
+            out = (power - k * out) / x
         if n:
-            size = np.minimum(np.abs(y), near)
-            right, left = np.full_like(y, 1 / (n + 1)), np.full_like(y, 1 / (n + 1))
-            rising, falling = np.ones_like(y), np.full_like(y, 1 / (n + 1))
+            size = np.minimum(np.abs(x), near)
+            right, left = np.full_like(x, 1 / (n + 1)), np.full_like(x, 1 / (n + 1))
+            rising, falling = np.ones_like(x), np.full_like(x, 1 / (n + 1))
             for k in range(1, 3 * near + 24):
                 rising = rising * size / k
                 falling = falling * size / (n + 1 + k)
                 right, left = right + rising / (n + 1 + k), left + falling
-            out = np.where(np.abs(y) < near, np.where(y < 0, power * left, right), out)
-            out = np.where(np.isinf(y), np.where(y > 0, np.inf, 0.0), out)
-    return out.astype(x.dtype, copy=False)[()]
+            out = np.where(np.abs(x) < near, np.where(x < 0, power * left, right), out)
+            out = np.where(np.isinf(x), np.where(x > 0, np.inf, 0.0), out)
+    return out
 
 
 def _alike(x: Any, y: Any) -> tuple[Any, Any]:
@@ -155,14 +152,12 @@ def owens_t(h: Any, a: Any) -> Any:
     Slopes a beyond 1 are brought within by its reflection (D. B. Owen, "Tables for computing bivariate normal
     probabilities", 1956); what is left has one sign and is smooth, and Gauss's rule has all its digits.
     """
-    return in_stretches_of(owens_t_in_stretch, (h, a))
+    return of_doubles(owens_t_in_stretch, (h, a))
 
 
 def owens_t_in_stretch(h: Any, a: Any) -> Any:
     """:func:`owens_t` of arrays that are not large."""
-    dtype = np.result_type(h, a)
-    h, a = np.broadcast_arrays(np.abs(np.asarray(h, np.float64)), np.asarray(a, np.float64))
-    steep = np.abs(a)
+    h, steep = np.abs(h), np.abs(a)
     with np.errstate(all="ignore"):
         turned = steep > 1
         product = np.where(h == 0, 0.0, np.where(steep == 0, 0.0, h * steep))
@@ -177,4 +172,4 @@ def owens_t_in_stretch(h: Any, a: Any) -> Any:
         first, second = ndtr(-h), ndtr(-product)
         out = np.where(turned, (first * (1 - second) + second * (1 - first)) / 2 - out, out)
         out = np.copysign(out, a)
-    return np.where(np.isnan(h) | np.isnan(a), np.nan, out).astype(dtype, copy=False)[()]
+    return np.where(np.isnan(h) | np.isnan(a), np.nan, out)

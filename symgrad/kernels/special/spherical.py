@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import in_stretches
+from symgrad.kernels.entries.elementwise import in_doubles
 from symgrad.kernels.special.bessel import climbed
 
 
+@in_doubles
 def spherical_jn(x: Any, n: int) -> Any:
     """j_n(x) = √(π/2x) J_(n+1/2)(x): its series near 0, recurrence from above up to n, and from below beyond."""
-    x = np.asarray(x)
-    if x.size > 32768:
-        return in_stretches(spherical_jn, x, n)
-    size = np.abs(np.nan_to_num(x.astype(np.float64), posinf=1e300, neginf=-1e300))
+    size = np.abs(np.nan_to_num(x, posinf=1e300, neginf=-1e300))
     low = np.minimum(size, math.sqrt(n + 1.5))
     term, series = np.ones_like(low), np.ones_like(low)
     for k in range(1, 20):
@@ -41,7 +39,7 @@ def spherical_jn(x: Any, n: int) -> Any:
         before, after = after, (2 * k + 1) / high * after - before
     out = np.where(size <= low, series, np.where(size <= n + 1, found * scale, after))
     out = np.where(np.isinf(x), 0.0, out * np.where(x < 0, (-1) ** n, 1))
-    return np.where(np.isnan(x), np.nan, out).astype(x.dtype, copy=False)[()]
+    return np.where(np.isnan(x), np.nan, out)
 
 
 def spherical_yn(x: Any, n: int) -> Any:

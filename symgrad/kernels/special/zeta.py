@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.kernels.entries.elementwise import in_stretches_of
+from symgrad.kernels.entries.elementwise import of_doubles
 from symgrad.kernels.special.jets import jet_exp, jet_linear, jet_over, jet_times, jet_top
 
 
@@ -62,9 +62,6 @@ def hurwitz(s: Any, q: Any) -> Any:
 
 def zeta_slope_of(s: Any, q: Any, n: int) -> Any:
     """The n-th derivative of ζ(s, q) by s, for q > 0."""
-    dtype = np.result_type(s, q)  # of numbers as given: beside arrays they are weak
-    s, q = np.asarray(s), np.asarray(q)
-    s, q = np.broadcast_arrays(s.astype(np.float64), q.astype(np.float64))
     good = (s > 1) & (q > 0) & np.isfinite(q) & np.isfinite(s)
     power, start = np.where(good, s, 2.0), np.where(good, q, 1.0)
     total = np.zeros_like(start)
@@ -85,9 +82,9 @@ def zeta_slope_of(s: Any, q: Any, n: int) -> Any:
         decay = b**-power * jet_exp(logarithm)
         total = total + jet_top(jet_times(decay, rest))
     end = np.where((s > 1) & (q == np.inf), 0.0, np.where((s == 1) & (q > 0), (-1) ** n * np.inf, np.nan))
-    return np.where(good, total, end).astype(dtype, copy=False)[()]
+    return np.where(good, total, end)
 
 
 def zeta_slope(s: Any, q: Any, n: int) -> Any:
     """The n-th derivative by s of Hurwitz's zeta function ζ(s, q), s > 1 and q > 0."""
-    return in_stretches_of(zeta_slope_of, (s, q), n)
+    return of_doubles(zeta_slope_of, (s, q), n)
