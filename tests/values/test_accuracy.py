@@ -11,10 +11,7 @@ import pytest
 import symgrad as sg
 from symgrad.formula.accurate import accurate
 from symgrad.proving.naive import BEYOND, LIMIT, NAMES, Case, compiled, eager, evaluated
-from tests.values.naive_fifth import FIFTH_ONE, FIFTH_TWO
-from tests.values.naive_first import FIRST_ONE, FIRST_TWO
-from tests.values.naive_more import MORE_ONE, MORE_TWO
-from tests.values.naive_sixth import SIXTH_ONE, SIXTH_TWO
+from tests.values import naive
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES[::3] if n not in BEYOND])
@@ -32,14 +29,14 @@ def test_naive_formulas_keep_their_digits_at_many_points(name):
 
 
 LISTED = {
-    # of naive_first
+    # what users type first
     "1 - cos(x)^2": "the square of a sine",
     "log(1-e^x)": "1 - e^w is -(e^w - 1)",
     "1 - erf x": "the other tail",
     "acos(1-x)": "the inverse cosine by 1 - u and 1 + u",
     "1/x - 1/y": "a quotient by the larger number first",
     "log(e^x+e^y) - y": "an exponent that is added to a logarithm of several",
-    # of naive_more
+    # statistics, physics and geometry
     "(x - sin(x)) / x^3": "the series holds farther out where three terms cancel",
     "log(x) / (x - 1)": "a series about 1, in (x - 1)/(x + 1)",
     "log(sinh(x) / x)": "the exponential is added to the logarithm before it overflows",
@@ -53,7 +50,7 @@ LISTED = {
     "(x^2 + y^2) / 2 - ((x + y) / 2)^2": "three terms that are a square",
     "atan(y) - atan(x)": "the angle between any two",
     "x / (x^2 + y^2)": "a scale that meets a factor before that overflows",
-    # of naive_fifth
+    # statistics, optics, relativity and networks
     "1 - p^3": "a difference of cubes has the factor p - 1",
     "tan(x) - sin(x)": "the same in its derivative, of the cosine",
     "1 - cos(x) - sin(x)^2/2": "a square of 1 - cos x",
@@ -62,7 +59,7 @@ LISTED = {
     "log(e^x - 1) - log x": "a series of two logarithms at once",
     "tanh(x/2) - x/2": "an activation that meets a multiple of its argument, compiled",
     "x sigmoid(x) - x": "the same with the argument for a factor",
-    # of naive_sixth
+    # finance, chemistry, astronomy and learning
     "log(1 - e^-x^2)": "the logarithm of x where its square is 0",
     "log(1 + 1/x^2)": "the logarithm of x where 1/x^2 overflows",
     "sqrt(1 + e^x)": "e^(x/2) is taken out of the root",
@@ -73,8 +70,8 @@ LISTED = {
     "4 / (e^x + e^-x)^2": "a square of exponentials",
     "x / tanh(x) - 1": "a series about 0",
 }
-"""Some of the lists of formulas beside this file, and what keeps their digits."""
-assert {*LISTED} <= {*FIRST_ONE, *FIRST_TWO, *MORE_ONE, *MORE_TWO, *FIFTH_ONE, *FIFTH_TWO, *SIXTH_ONE, *SIXTH_TWO}
+"""Some of the formulas in the list beside this file, and what keeps their digits."""
+assert {*LISTED} <= {*naive.NAMES}
 ONLY_AT_MANY_POINTS = {
     "1 - erf x",
     "log(x) / (x - 1)",

@@ -134,11 +134,11 @@ def test_zeros_are_zeros():
 
 
 def test_exact_values_of_formulas_that_no_rule_saves():
-    from tests.values import naive_fourth
+    from tests.values import naive
 
     points = np.array([1e-300, 1e-9, 0.3, 12.0, 1e160]), np.array([1.1e-9, 1.1e-9, 0.3000001, 1.0, -3e155])
     for name in ("x sin(y) - y sin(x)", "x y/(x + y)", "(e^x - e^y)/(x - y)"):
-        f = naive_fourth.FOURTH_TWO[name]
+        f = naive.OF_TWO[name]
         found = sg.formula(lambda x, y, f=f: f(sg, x, y), (4,), (4,)).evaluate(
             "exact", x=points[0][:4], y=points[1][:4]
         )
