@@ -67,9 +67,13 @@ class Product:
         """The same multiple of other factors."""
         return Product(self.coef, factors, self.out, self.decimal)
 
+    def beside(self, *some: Factor | None) -> list[Factor]:
+        """Its factors but some, which are known by identity."""
+        return [f for f in self.factors if not any(f is g for g in some)]
+
     def without(self, *gone: Factor) -> Product:
-        """The product without some of its factors, which are known by identity."""
-        return self.with_factors([f for f in self.factors if not any(f is g for g in gone)])
+        """The product without some of its factors."""
+        return self.with_factors(self.beside(*gone))
 
     def replaced(self, old: Sequence[Factor], new: Sequence[Factor] = ()) -> Product:
         """The product with factors replaced; a summed label that no factor has any more gives its size."""

@@ -93,7 +93,7 @@ def _probabilities(p: Product) -> Product:
             uses = sum(x == label for g in p.factors for x in g.labels)
             if uses == 1 and label not in p.out:
                 # Only the summed axis goes without a size factor: the entries along it add up to one.
-                rest = Product(p.coef, [g for g in p.factors if g is not f], (*p.out, label), p.decimal)
+                rest = Product(p.coef, p.beside(f), (*p.out, label), p.decimal)
                 others = {x for g in rest.factors for x in g.labels} | set(rest.out)
                 coef, factors = rest.coef, list(rest.factors)
                 for x, size in zip(f.labels, f.base.shape, strict=True):

@@ -295,9 +295,6 @@ def _defined(w: Writer, t: Term) -> Piece | None:
 
 _SIGNS = {"gt": ">", "ge": r"\ge", "lt": "<", "le": r"\le", "eq": "=", "tied": "=", "ne": r"\ne"}
 
-_MIRRORED = {"gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}
-"""The comparison of the same arguments in the other order."""
-
 
 @writes(*_SIGNS)
 def _relation(w: Writer, t: Term) -> Piece:
@@ -310,7 +307,7 @@ def _related(w: Writer, t: Term, name: str) -> Piece:
     if y.number == 0 and x.op.name in ("sub", "neg") and x.shape == t.shape:
         x, y = x.args if x.op.name == "sub" else (y, *x.args)
         if constant_value(x) is not None:
-            x, y, name = y, x, _MIRRORED.get(name, name)
+            x, y, name = y, x, lookup(name).turned or name
     a, b = (text_of(w.operand(z, t.shape)) for z in (x, y))
     return Piece(kind_of(t.shape), f"{a} {_SIGNS[name]} {b}", RELATION)
 

@@ -65,6 +65,6 @@ def signed_powers(p: Product, run: Canonicaliser) -> Product:
             (whole,) = size.factors
             new = [Factor(g.base, g.labels, plain_power(g.power - 1))] if g.power > 1 else []
             new.append(Factor(whole.base, tuple(names[x] for x in whole.labels), whole.power))
-            rest = [h for h in p.factors if h is not f and h is not g]
+            rest = p.beside(f, g)
             return p.with_factors([*rest, *new])
     return p

@@ -56,7 +56,7 @@ def among_zeros(p: Product, run: Canonicaliser) -> Product:
             continue
         axis, place, blocks = found
         x, y = f.labels[axis], f.labels[1 - axis]
-        rest = [g for g in p.factors if g is not f and g.labels]
+        rest = [g for g in p.beside(f) if g.labels]
         met = {z for g in rest for z in g.labels}
         out = tuple(z for z in p.out if z in met or z in f.labels)
         alone = p.out.count(x) == 1 and x not in met and (y in met or y not in p.out)

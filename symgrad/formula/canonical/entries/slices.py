@@ -23,7 +23,7 @@ def entries_of_others(p: Product) -> Product:
         if place is None:
             continue
         (x,) = f.labels
-        others = [g for g in p.factors if g is not f]
+        others = p.beside(f)
         if any(x in g.labels for g in others) or f.power != 1:
             alone = [Factor(f.base, f.labels)] if x in p.out else []
             met = [_entry(g, x, place) for g in others]
@@ -38,7 +38,7 @@ def sums_of_placed(p: Product, run: Canonicaliser) -> Product:
             continue
         if f.power != 1 and (len(f.base.args) > 1 or f.base.params["index"].fancy):  # a place may come twice
             continue
-        others = {x for g in p.factors if g is not f for x in g.labels} | set(p.out)
+        others = {x for g in p.beside(f) for x in g.labels} | set(p.out)
         value, *places = f.base.args
         taken = lookup("getitem")(f.base, *places, index=f.base.params["index"])
         if others & set(f.labels) or len(set(f.labels)) < len(f.labels) or taken.shape != value.shape:

@@ -47,7 +47,7 @@ def _neighbours(p: Product) -> Iterator[tuple[Factor, Factor]]:
     for f in p.factors:
         if len(f.labels) != 2 or f.power != 1 or f.labels[0] == f.labels[1] or f.labels[1] in p.out:
             continue
-        met = [g for g in p.factors if g is not f and f.labels[1] in g.labels]
+        met = [g for g in p.beside(f) if f.labels[1] in g.labels]
         if len(met) == 1 and len(met[0].labels) == 2 and met[0].power == 1:
             (g,) = met
             if g.labels[0] == f.labels[1] != g.labels[1]:
@@ -65,7 +65,7 @@ def _turns_round(f: Factor, pairs: dict[Factor, Factor]) -> bool:
 
 
 def _replaced(p: Product, first: Factor, second: Factor, new: list[Factor]) -> Product:
-    rest = [h for f in p.factors if f is not second for h in (new if f is first else [f])]
+    rest = [h for f in p.beside(second) for h in (new if f is first else [f])]
     return p.with_factors(rest)
 
 

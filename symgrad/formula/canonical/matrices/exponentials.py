@@ -29,7 +29,7 @@ def _moved(p: Product, f: Factor, run: Canonicaliser) -> Product | None:
 
     matrix, direction = run.arguments[f.base]
     *lead, i, j = f.labels
-    others = [g for g in p.factors if g is not f and (i in g.labels or j in g.labels)]
+    others = [g for g in p.beside(f) if i in g.labels or j in g.labels]
     if len(direction.terms) != 1 or i == j or i in p.out or j in p.out or len(others) != 1:
         return None
     (g,) = others
@@ -91,7 +91,7 @@ def _twice_moved(p: Product, f: Factor, blocks: tuple[Term, Term, Term], run: Ca
 
     matrix, direction, second = map(run.form_of, blocks)
     i, j = f.labels
-    others = [g for g in p.factors if g is not f and (i in g.labels or j in g.labels)]
+    others = [g for g in p.beside(f) if i in g.labels or j in g.labels]
     if len(direction.terms) != 1 or len(second.terms) != 1 or i == j or {i, j} & {*p.out} or len(others) != 1:
         return None
     (g,) = others

@@ -99,7 +99,7 @@ def inverses_together(p: Product, run: Canonicaliser) -> Product:
             if g.base in inverted and _is_inverse(g) and len(shared) == 1 and _only(shared, p, (f, g)):
                 whole = _inverse_of_both(p, f, g, inside, run)
                 if whole is not None:
-                    rest = [h for h in p.factors if h is not f and h is not g]
+                    rest = p.beside(f, g)
                     made = Product(p.coef * whole.coef, [*rest, *whole.factors], p.out, p.decimal or whole.decimal)
                     return inverses_together(made, run)
     return p

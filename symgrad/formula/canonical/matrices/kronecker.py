@@ -129,7 +129,7 @@ def mixed_products(p: Product, run: Canonicaliser) -> Product:
     """(A ⊗ B)(C ⊗ D) = AC ⊗ BD, (A ⊗ B) ⊙ (C ⊗ D) = (A ⊙ C) ⊗ (B ⊙ D), and sums of all entries apart, always."""
     krons = [f for f in p.factors if len(f.labels) == 2 and sides(f.base) is not None]
     for k, f in enumerate(krons):
-        others = [g for g in p.factors if g is not f]
+        others = p.beside(f)
         used = {*p.out, *(x for g in others for x in g.labels)}
         if not used & set(f.labels):
             return mixed_products(_sums_apart(p, f, others, run), run)

@@ -26,7 +26,7 @@ def penrose(p: Product, run: Canonicaliser) -> Product:
 
     for projection in _projections(p):
         f, g, *ends, rows = projection
-        rest = [h for h in p.factors if h is not f and h is not g]
+        rest = p.beside(f, g)
         for here, there in (ends, ends[::-1]):
             met = [h for h in rest if here in h.labels]
             if here in p.out or len(met) != 1 or here == there:

@@ -84,7 +84,7 @@ def _odd_power(x: Term, power: int, ends: tuple[int, int], p: Product) -> list[F
 def _identified(p: Product, f: Factor, g: Factor, axis: int) -> Product:
     """Both factors gone, and their other labels equal."""
     left, right = f.labels[axis], g.labels[axis]
-    rest = [x for x in p.factors if x is not f and x is not g]
+    rest = p.beside(f, g)
     factors = relabelled(rest, lambda x: left if x == right else x)
     out = tuple(left if x == right else x for x in p.out)
     coef: Any = p.coef

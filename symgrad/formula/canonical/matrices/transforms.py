@@ -29,7 +29,7 @@ def read_fourier(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
         return None
     (f,) = back
     (x,) = run.arguments[f.base]
-    scalars = [g for g in p.factors if g is not f]
+    scalars = p.beside(f)
     if not any(g.labels for g in scalars):
         front = run.times(front, Form([Product(1, scalars, ())], ()))
         left = 1 - _divisions(term) - _divisions(f.base)

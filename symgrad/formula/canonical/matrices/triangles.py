@@ -86,7 +86,7 @@ def halves_of_symbols(p: Product, run: Canonicaliser) -> Product:
                 k, turned = f.base.params["k"], g.labels != f.labels
                 name = f.base.op.name if not turned else "triu" if f.base.op.name == "tril" else "tril"
                 made = Factor(lookup(name)(g.base, k=-k if turned else k), g.labels)
-                rest = [made if h is g else h for h in p.factors if h is not f]
+                rest = [made if h is g else h for h in p.beside(f)]
                 return halves_of_symbols(merged(p.with_factors(rest), run), run)
     return p
 
@@ -332,7 +332,7 @@ def without_cholesky(p: Product, run: Canonicaliser) -> Product:
         met = _met(f, found, p, {x for x in inner if uses[x] == 3 - f.power}, run)
         if met is not None:
             made, gone = met
-            rest = [made if h is f else h for h in p.factors if h is not gone]
+            rest = [made if h is f else h for h in p.beside(gone)]
             return without_cholesky(merged(p.with_factors(rest), run), run)
     return p
 

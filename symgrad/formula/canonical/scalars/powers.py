@@ -105,7 +105,7 @@ def powers_of_logs(run: Canonicaliser, form: Form) -> Form | None:
         for f in p.factors if p.elementwise else ():
             if f.power != 1 or f.base not in run.arguments:
                 continue
-            others = [g for g in p.factors if g is not f]
+            others = p.beside(f)
             whole = not others and p.coef == int(p.coef)
             if f.base.op.name == "lgamma" and whole and (len(form.terms) > 1 or p.coef != 1):
                 inner = Form([Product(1, [f], p.out)], form.shape)
@@ -165,7 +165,7 @@ def norms_together(p: Product) -> Product:
         product = g.base.op.name == "matmul" and not g.base.shape and all(x is inner for x in g.base.args)
         if squares or product:
             power = plain_power(f.power + (2 * g.power if product else 2))
-            rest = [h for h in p.factors if h is not f and h is not g]
+            rest = p.beside(f, g)
             found = p.with_factors([*rest, *([Factor(f.base, (), power)] if power else [])])
             return norms_together(found)
     return p

@@ -140,7 +140,7 @@ def _cleared(p: Product, run: Canonicaliser) -> Product:
             new = [Factor(x.base, tuple(names[y] for y in x.labels), x.power * f.power) for x in bracket.factors]
             left = plain_power(g.power - unit * f.power)
             new += [Factor(g.base, (), left)] if left else []
-            rest = [x for x in p.factors if x is not f and x is not g]
+            rest = p.beside(f, g)
             coef = p.coef * Fraction(bracket.coef) ** int(f.power)
             return merged(Product(coef, [*rest, *new], p.out, p.decimal), run)
     return p
@@ -148,7 +148,7 @@ def _cleared(p: Product, run: Canonicaliser) -> Product:
 
 def _leaves_own_sum(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> bool:
     """Whether a constant in a bracket leaves a sum over itself: Σⱼ Pᵢⱼ(log Pᵢⱼ + 1)/(P1)ᵢ."""
-    rest = [g for g in p.factors if g is not f]
+    rest = p.beside(f)
     if not any(q.constant for q in inside.terms) or not any(g.power < 0 and g.base in run.contractions for g in rest):
         return False
     return len(without_own_sums(Product(1, rest, p.out), run).factors) < len(rest)
@@ -187,7 +187,7 @@ def _traced(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> Product 
     """tr(A + Aᵀ) = 2 tr A, always: the trace of a sum whose terms have the same trace."""
     if len(f.labels) != 2 or f.labels[0] != f.labels[1] or f.labels[0] in p.out:
         return None
-    if any(f.labels[0] in g.labels for g in p.factors if g is not f):
+    if any(f.labels[0] in g.labels for g in p.beside(f)):
         return None
     whole = run.sum_of(substituted(Product(1, [f], ()), f, inside, run), ())
     if len(whole.terms) != 1:
@@ -198,7 +198,7 @@ def _traced(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> Product 
 
 def _sums_alone(p: Product, f: Factor) -> list[int]:
     """The axes of a matrix along which a product sums it and nothing else."""
-    others = {x for g in p.factors if g is not f for x in g.labels} | {*p.out}
+    others = {x for g in p.beside(f) for x in g.labels} | {*p.out}
     return [k for k, x in enumerate(f.labels) if x not in others and f.labels.count(x) == 1 < len(f.labels)]
 
 
@@ -239,7 +239,7 @@ def _holds_centred(inside: Form, axis: int, run: Canonicaliser) -> bool:
 def _meets_centred(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> bool:
     """Whether a term of a bracket that is one number along an axis meets there what is centred: zᵀ(z - s) = zᵀz."""
     for axis, x in enumerate(f.labels):
-        beside = [g for g in p.factors if g is not f and x in g.labels]
+        beside = [g for g in p.beside(f) if x in g.labels]
         if x in p.out or len(beside) != 1 or beside[0].power != 1 or all(axis in q.covered() for q in inside.terms):
             continue
         if _is_centred(beside[0].base, beside[0].labels.index(x), run) and not _is_centred(f.base, axis, run):
@@ -256,7 +256,7 @@ def _falls_apart(p: Product, f: Factor, inside: Form, once: bool) -> bool:
     if len(f.labels) == 2 and f.labels[0] == f.labels[1] and all(len(q.covered()) < 2 for q in inside.terms):
         return True  # diag(a1ᵀ + 1bᵀ) = a + b
     if len(f.labels) == 1 and f.labels[0] not in p.out:
-        alone = not any(f.labels[0] in g.labels for g in p.factors if g is not f)
+        alone = not any(f.labels[0] in g.labels for g in p.beside(f))
         return alone and any(_has_scalar(q) for q in inside.terms)
     if once and len(set(f.labels)) == 2 and is_hollow(inside):
         return len(p.factors) > 1
@@ -285,7 +285,7 @@ def _weighs_differences(p: Product, f: Factor, inside: Form) -> bool:
 def _sums_outer(p: Product, f: Factor, inside: Form) -> bool:
     """Whether outer products in a bracket become numbers: (A - abᵀ)ᵀ1 = Aᵀ1 - (1ᵀa)b."""
     summed = [x for x in f.labels if x not in p.out]
-    if len(summed) != 1 or any(summed[0] in g.labels for g in p.factors if g is not f):
+    if len(summed) != 1 or any(summed[0] in g.labels for g in p.beside(f)):
         return False
     return any(len(q.covered()) == 2 and q.out[1] not in _reached(q, q.out[:1]) for q in inside.terms)
 
@@ -318,7 +318,7 @@ def _meets_triangle(p: Product, f: Factor, inside: Form) -> bool:
         return any(triangle_of(g.base) for q in inside.terms for g in q.factors)
     if not any(g.base.op.name in ("tril", "triu") for q in inside.terms for g in q.factors):
         return False
-    beside = [g for g in p.factors if g is not f and len(g.labels) == 2 and set(g.labels) != set(f.labels)]
+    beside = [g for g in p.beside(f) if len(g.labels) == 2 and set(g.labels) != set(f.labels)]
     return any(set(g.labels) & set(f.labels) and triangle_of(g.base) for g in beside)
 
 

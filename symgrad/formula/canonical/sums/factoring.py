@@ -190,7 +190,7 @@ def _open_multiple(form: Form, p: Product, inside: Form, run: Canonicaliser) -> 
 
 def _closed_multiple(form: Form, p: Product, f: Factor, axes: Sequence[int]) -> Multiple | None:
     """Where a matrix stands before a bracket: the same bracket times scalars."""
-    if all(x in p.out for x in f.labels) or not any(g.labels for g in p.factors if g is not f):
+    if all(x in p.out for x in f.labels) or not any(g.labels for g in p.beside(f)):
         return None
     for q in form.terms:
         scalars = [g for g in q.factors if not g.labels]
@@ -215,7 +215,7 @@ def _axes_alone(p: Product, f: Factor) -> list[int] | None:
     if len(left) != 1:
         return None
     if len(set(f.labels)) < len(f.labels) or any(
-        x in g.labels for g in p.factors if g is not f for x in f.labels if x not in summed
+        x in g.labels for g in p.beside(f) for x in f.labels if x not in summed
     ):
         return None
     return [left[0] if x in summed else p.out.index(x) for x in f.labels]
@@ -230,7 +230,7 @@ def _sum_with_identity(p: Product, f: Factor, times: Product, shape: tuple[Any, 
     (summed,) = (x for x in f.labels if x not in p.out)
     (left,) = (k for k, x in enumerate(p.out) if x not in f.labels)
     ends = (p.out[left], summed)
-    others = Product(p.coef, [g for g in p.factors if g is not f], ends, p.decimal)
+    others = Product(p.coef, p.beside(f), ends, p.decimal)
     matrix = run.sum_of([others, times.with_out((0, 0))], (shape[left], shape[left]))
     labels = tuple(range(len(f.labels)))
     bracket = Form([Product(1, [Factor(f.base, labels)], labels)], f.base.shape)

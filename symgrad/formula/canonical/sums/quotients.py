@@ -24,7 +24,7 @@ def without_own_sums(p: Product, run: Canonicaliser) -> Product:
         if q.coef != 1 or q.has_delta or {*q.out} - {x for g in q.factors for x in g.labels}:
             continue
         names = dict(zip(q.out, f.labels, strict=True))
-        rest = [g for g in p.factors if g is not f]
+        rest = p.beside(f)
         parts = _connected(q.factors, q.out)
         for part in parts:
             own = tuple(x for x in q.out if any(x in g.labels for g in part))

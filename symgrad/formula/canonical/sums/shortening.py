@@ -134,7 +134,7 @@ def _between_ends(
     rests = []
     for k, (f, g) in uses.items():
         p = form.terms[k]
-        others = [h for h in p.factors if h is not f and h is not g]
+        others = p.beside(f, g)
         rests.append(Product(p.coef, others, (f.labels[1 - axis], g.labels[1 - axis]), p.decimal))
     inner = run.sum_of(rests, (size, size))
     end = Form([Product(1, [Factor(base, (0, 1))], (0, 1))], base.shape)

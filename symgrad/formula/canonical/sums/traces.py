@@ -28,7 +28,7 @@ def traces_together(form: Form, run: Canonicaliser) -> Form | None:
     if len(group) < 2:
         return None
     (_, first), *_ = group
-    rests = [Product(p.coef, [g for g in p.factors if g is not f], f.labels, p.decimal) for p, f in group]
+    rests = [Product(p.coef, p.beside(f), f.labels, p.decimal) for p, f in group]
     inner = run.product(run.sum_of(rests, first.base.shape))
     taken = [p for p, _ in group]
     others = [p for p in form.terms if not any(p is q for q in taken)]
@@ -42,7 +42,7 @@ def _closes(p: Product, f: Factor) -> bool:
     """Whether a matrix closes the trace of a product: the others lead from one of its axes to the other."""
     if len(f.labels) != 2 or f.labels[0] == f.labels[1] or f.power != 1 or sum(g.base is f.base for g in p.factors) > 1:
         return False
-    rest = [g for g in p.factors if g is not f and g.labels]
+    rest = [g for g in p.beside(f) if g.labels]
     groups = components(rest)
     if len(groups) != 1 or not all(len(g.labels) == 2 and g.labels[0] != g.labels[1] for g in rest):
         return False
