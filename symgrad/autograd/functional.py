@@ -24,6 +24,7 @@ from symgrad.tape.forward.dual import Dual
 from symgrad.tape.memory.views import out_of_reach
 from symgrad.tape.modes import enable_grad
 from symgrad.tape.record import Recorded, plain
+from symgrad.tape.watching.captured import SWITCHED, transforming
 from symgrad.tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -72,7 +73,17 @@ def _tuple_of(value: Any, what: str, name: str) -> tuple[tuple[Any, ...], bool]:
 
 
 def _fresh(inputs: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
-    """Inputs to differentiate by: of the caller's graph with ``create_graph``, else leaves of their own."""
+    """Inputs to differentiate by: of the caller's graph with ``create_graph``, else leaves of their own.
+
+    Raises torch's error for leaves inside of a function that is differentiated: its derivative would end there.
+    """
+    tangents = any(isinstance(x, Dual) for x in inputs)
+    if transforming() and (tangents or not create_graph):
+        raise AutogradError(SWITCHED)
+    if tangents:
+        raise AutogradError(
+            "autograd.functional carries no tangents along: use unpack_dual(x).primal, or the transforms of func"
+        )
     if create_graph:
         return tuple(x.view(tuple(x.shape)) if x._requires_grad else x.detach()._require() for x in inputs)
     return tuple(map(_leaf, inputs))

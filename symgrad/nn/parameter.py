@@ -8,6 +8,7 @@ from symgrad.errors import ArgumentError
 from symgrad.tape.forward.dual import TensorType
 from symgrad.tape.memory.alone import PLAIN
 from symgrad.tape.overriding import answers
+from symgrad.tape.pickling import WITH_GRAPH
 from symgrad.tape.record import call_site
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import empty
@@ -47,6 +48,17 @@ class Parameter(Tensor, metaclass=ParameterType):
         extra = made.more()
         extra.site, extra.name = call_site(1), getattr(getattr(data, "_extra", None), "name", None)
         return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """The values in memory of its own, as torch has it: no gradient, hooks or attributes go along."""
+        if WITH_GRAPH in memo:
+            return super().__deepcopy__(memo)
+        if id(self) not in memo:
+            made = memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+            if self._extra is not None:
+                extra = made.more()
+                extra.site, extra.name = self._extra.site, self._extra.name
+        return memo[id(self)]
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{self.data._require(self.requires_grad)!r}"

@@ -184,3 +184,25 @@ def test_shallow_copies_count_their_changes_themselves(t):
     assert (factor._version, twin._version, factor.tolist()) == (1, 2, [3.0, 3.0])
     y.backward()  # with what lies in the memory now, as after a change through .data
     assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_deep_copies_of_parameters_are_their_values_alone(t):
+    """A target network began with the gradient and the hooks of the one that it was copied from."""
+    weight = t.nn.Parameter(t.tensor([1.0, 2.0]))
+    weight.role = "head"
+    weight.register_hook(lambda g: 10 * g)
+    weight.square().sum().backward()
+    with t.no_grad():
+        weight.mul_(2)
+    copied = copy.deepcopy({"online": weight, "tied": weight})
+    twin = copied["online"]
+    assert copied["tied"] is twin
+    assert type(twin) is t.nn.Parameter
+    assert twin.grad is None
+    assert not hasattr(twin, "role")
+    assert twin._version == 0
+    twin.sum().backward()
+    assert (twin.tolist(), twin.grad.tolist()) == ([2, 4], [1, 1])
+    assert weight.grad.tolist() == [20, 40]
+    frozen = t.nn.Parameter(t.ones(2), requires_grad=False)
+    assert not copy.deepcopy(frozen).requires_grad

@@ -328,3 +328,37 @@ def test_output_of_one_entry_keeps_its_shape(t, name):
     assert found.requires_grad
     with pytest.raises(RuntimeError, match=f"The function given to {name} should return a single Tensor"):
         call(lambda x: (x.sum(),), x, make(t, 2))
+
+
+INSIDE = {
+    "vjp": lambda F, x: F.vjp(sum_of_cubes, x)[1],
+    "jvp": lambda F, x: F.jvp(lambda x: x**3, x, x.detach())[1],
+    "hvp": lambda F, x: F.hvp(sum_of_cubes, x, x.detach())[1],
+    "vhp": lambda F, x: F.vhp(sum_of_cubes, x, x.detach())[1],
+    "jacobian": lambda F, x: F.jacobian(sum_of_cubes, x),
+    "hessian": lambda F, x: F.hessian(sum_of_cubes, x),
+}
+
+
+def sum_of_cubes(x):
+    return (x**3).sum()
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script")
+@pytest.mark.parametrize("how", ["grad", "jacrev", "jacfwd", "jvp", "hessian"])
+@pytest.mark.parametrize("name", INSIDE)
+def test_inside_of_a_function_that_is_differentiated_they_are_refused(t, name, how):
+    """Their inputs are leaves of their own, where the derivative ended: it was 0, silently."""
+    x = t.tensor([1.0, 2.0])
+
+    def function(x):
+        return INSIDE[name](t.autograd.functional, x).sum()
+
+    with pytest.raises(RuntimeError, match=r"attempting to call Tensor.requires_grad_\(\)"):
+        t.func.jvp(function, (x,), (x,)) if how == "jvp" else getattr(t.func, how)(function)(x)
+
+
+def test_with_a_graph_they_can_be_differentiated(t):
+    x = t.tensor([1.0, 2.0])
+    found = t.func.grad(lambda x: t.autograd.functional.vjp(sum_of_cubes, x, create_graph=True)[1].sum())(x)
+    assert found.tolist() == [6, 12]
