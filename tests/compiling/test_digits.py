@@ -84,3 +84,30 @@ WITHIN = {
 def test_powers_beyond_what_is_multiplied_out_and_exponentials_of_reciprocals(name, order):
     formula, points = WITHIN[name]
     assert max(off(formula, order, x) for x in points) < 1e-12
+
+
+NESTED = {
+    "log(1 - e^(-e^-x))": (lambda t, x: t.log(1 - t.exp(-t.exp(-x))), (-3.0, 1.0, 40.0, 690.0)),
+    "log(log(1 + e^x))": (lambda t, x: t.log(t.log(1 + t.exp(x))), (-690.0, -36.0, -1.0, 5.0)),
+    "log(1 - e^(-e^-x)) + 3 x": (lambda t, x: t.log(1 - t.exp(-t.exp(-x))) + 3 * x, (-3.0, 1.0, 40.0, 690.0)),
+}
+
+
+@pytest.mark.parametrize("order", range(3))
+@pytest.mark.parametrize("name", NESTED)
+def test_exponentials_inside_of_others_and_of_logarithms(name, order):
+    formula, points = NESTED[name]
+    assert max(off(formula, order, x) for x in points) < 1e-12
+
+
+@pytest.mark.parametrize(("name", "x"), [("log(1 - e^(-e^-x))", 1000.0), ("log(log(1 + e^x))", -1000.0)])
+def test_exponentials_that_are_zero_are_no_zero_by_zero(name, x):
+    """The slopes were infinite, and second derivatives nan."""
+
+    def function(v):
+        return NESTED[name][0](sg, v)
+
+    for wanted in (-1000.0, -np.sign(x), 0.0):
+        with np.errstate(all="ignore"):
+            assert sg.compile(function, np.float64(0.4))(np.float64(x)) == wanted
+        function = sg.func.grad(function)

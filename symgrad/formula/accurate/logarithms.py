@@ -95,7 +95,7 @@ def _plainly(writer: Writer, inner: Ratio) -> Any:
     """log(inner) as it is; near 0 by its series, where it is small."""
     direct = call("log", writer(inner))
     near = near_point(writer.field, writer.field.single(writer.field.generator("log", inner)), logarithm=True)
-    return direct if near is None else call("where", *near.terms(writer._generator(near.variable)), direct)
+    return direct if near is None else call("where", *writer.near(near), direct)
 
 
 def _powers_apart(writer: Writer, a: Ratio, value: Any, otherwise: Any) -> Any:
@@ -246,10 +246,13 @@ def _log_of_less(writer: Writer, w: Polynomial, times_: int, less: Any) -> Any:
     """log(1 - e^-|w|), given 1 - e^-|w|; where w is a power that underflows, that is the logarithm of w."""
     ((m, c),) = w.items() if len(w) == 1 else (((), Fraction(0)),)
     direct = call("log", less)
-    if len(m) != 1 or m[0][1] < 2 or writer._kind(m) != "variable":
+    if writer._kind(m) == "exp" and len(writer._exponent(m)) == len(m):
+        far = writer.polynomial(writer._exponent(m))
+    elif len(m) == 1 and m[0][1] >= 2 and writer._kind(m) == "variable":
+        ((g, p),) = m
+        far = writer.scaled(p, call("log", call("abs", writer._generator(g))))
+    else:
         return direct
-    ((g, p),) = m
-    far = writer.scaled(p, call("log", call("abs", writer._generator(g))))
     far = far if abs(c * times_) == 1 else far + call("log", number(abs(c * times_)))
     return call("where", call("lt", less, number(1e-290)), far, direct)
 
@@ -383,7 +386,7 @@ def _pair(writer: Writer, m: Monomial, n: Monomial, alone: bool) -> Any:
         short = near_point(writer.field, whole, logarithm=True) if alone else None
         if short is None:
             return None  # among other terms it may meet one of these
-        near, value = short.terms(writer._generator(short.variable))
+        near, value = writer.near(short)
         return call("where", call("logical_and", near, call("gt", below, number(0))), value, direct)
     near = _near_one(writer, apart, writer(a), below)
     return call("where", call("gt", below, number(0)), near, direct)

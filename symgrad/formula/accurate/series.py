@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import accumulate
 from operator import mul
-from typing import Any
+from typing import Any, NamedTuple
 
 from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, added
 from symgrad.formula.canonical.scalars.ratios import Field, Generator, Ratio
@@ -24,6 +24,8 @@ LONGEST = 56
 """Coefficients that are written."""
 CANCELLING = 8.0
 """How much larger than their sum the terms of a polynomial may be together, where the formula itself is worse."""
+FAINT = Fraction(1, 2**20)
+"""Where an exponential is less than this, what divides by it is a few terms of its series: it may underflow."""
 WIDER = [Fraction(k, 4) for k in (3, 4, 5, 6, 7, 8, 10, 12, 14, 16)]
 RADII = [Fraction(k, 8) for k in (16, 12, 8, 6, 4, 3, 2, 1)] + [Fraction(1, 16), Fraction(1, 64)]
 
@@ -161,12 +163,28 @@ def _atan(u: Series) -> Series:
     return u.slope().times(constant(Fraction(1), len(u.coefs)).plus(u.times(u)).power(-1)).integral(0)
 
 
-class _Expansion:
-    """Series of the generators of a field, in the one variable there is, which is ``origin``."""
+class Axis(NamedTuple):
+    """What a series is one in: the variable, or an exponential of it, or the reciprocal of that where it is ``turned``.
 
-    def __init__(self, field: Field, origin: Series):
+    log(1 + e^x)/e^x is a function of e^x, and near 1 where that is near 0.
+    """
+
+    generator: int
+    turned: bool = False
+
+
+class _Expansion:
+    """Series of the generators of a field near the point where the one of ``axis`` is ``centre``.
+
+    They are series in z, which is what ``_line`` says.
+    """
+
+    def __init__(self, field: Field, axis: Axis, centre: Fraction, pole: Fraction, terms: int):
+        origin = _line(centre, pole, terms)
         self.field = field
-        self.origin = origin
+        self.axis = axis.generator
+        self.fades = field.generators[axis.generator].kind == "exp"
+        self.origin = origin.power(-1) if axis.turned else origin
         self.terms = len(origin.coefs)
         self.known: dict[int, Series] = {}
 
@@ -177,7 +195,7 @@ class _Expansion:
 
     def _of(self, g: int) -> Series:
         made = self.field.generators[g]
-        if made.kind == "variable":
+        if g == self.axis:
             return self.origin
         if made.kind == "constant":
             return constant(_value(made), self.terms)
@@ -202,7 +220,7 @@ class _Expansion:
         for g, p in m:
             series = self.generator(g)
             if p.denominator != 1:
-                if self.field.generators[g].kind != "exp":
+                if self.field.generators[g].kind != "exp" or g == self.axis:
                     raise NoSeries
                 inner = self.monomial(self.field.generators[g].inner)
                 found = found.times(exponential(inner.times(constant(p, self.terms))))
@@ -213,11 +231,15 @@ class _Expansion:
     def ratio(self, a: Ratio) -> Series:
         return self.looked_at(a)[0]
 
-    def looked_at(self, a: Ratio) -> tuple[Series, bool]:
-        """The series, and whether leading terms cancel in one of the sums."""
-        found, cancels = self.monomial(a.monomial).times(constant(a.number, self.terms)), False
+    def looked_at(self, a: Ratio) -> tuple[Series, bool, bool]:
+        """The series, whether leading terms cancel in one of the sums, and whether it is 0/0 where an exponential is 0.
+
+        That underflows.
+        """
+        found, cancels, vanishes = self.monomial(a.monomial).times(constant(a.number, self.terms)), False, False
         divides = any(p < 0 and self.field.generators[g].kind == "variable" for g, p in a.monomial)
-        for g, _ in a.monomial:
+        for g, p in a.monomial:
+            vanishes = vanishes or (self.fades and g != self.axis and p < 0 and self.generator(g).least > 0)
             # The logarithm of 1 + x² is 0 before its quotient by x is.
             cancels = cancels or (divides and self.field.generators[g].kind == "log" and self.generator(g).least > 1)
             if self.field.generators[g].kind == "sum":
@@ -228,8 +250,9 @@ class _Expansion:
             total = _total(rows)
             exact = len(key) == 2 and total.least == 1 and not any(total.coefs[1:])  # x - c has no rounding error there
             cancels = cancels or (total.least > min(row.least for row in rows) and not exact)
+            vanishes = vanishes or (self.fades and n < 0 and total.least > 0)
             found = found.times(total.power(n))
-        return found, cancels
+        return found, cancels, vanishes
 
 
 def _value(made: Generator) -> Fraction:
@@ -257,10 +280,10 @@ class NearPoint:
     ``decay`` powers of 1 - z, which is 0 at infinity, stand before that one.
     """
 
-    __slots__ = ("centre", "decay", "pole", "power", "radius", "series", "shown", "variable")
+    __slots__ = ("axis", "centre", "decay", "pole", "power", "radius", "series", "shown")
 
-    def __init__(self, variable: int, centre: Fraction, pole: Fraction, series: Series, power: int, decay: int = 0):
-        self.variable = variable
+    def __init__(self, axis: Axis, centre: Fraction, pole: Fraction, series: Series, power: int, decay: int = 0):
+        self.axis = axis
         self.centre = centre
         self.pole = pole
         self.decay = decay
@@ -320,19 +343,41 @@ def near_point(field: Field, a: Ratio, logarithm: bool = False) -> NearPoint | N
     if len(variables) != 1 or not (a.factors or sums or logarithm or len(a.monomial) > 1):
         return None
     (variable,) = variables
-    for centre in dict.fromkeys(
-        (Fraction(0), *(c for part in _parts(field, a) for c in _zeros(field, part, variable)))
-    ):
+    zeros = [c for part in _parts(field, a) for c in _zeros(field, part, variable)]
+    points = [(Axis(variable), centre) for centre in dict.fromkeys((Fraction(0), *zeros))]
+    points += [(Axis(g, turned), Fraction(0)) for g in _nested(field, variable) for turned in (False, True)]
+    for axis, centre in points:
         try:
-            first, cancels = _Expansion(field, _line(centre, Fraction(0), FIRST)).looked_at(a)
-            if not (cancels or (logarithm and first.least > 0)):
+            first, cancels, vanishes = _Expansion(field, axis, centre, Fraction(0), FIRST).looked_at(a)
+            if cancels or (logarithm and first.least > 0):
+                found = _fitted(field, a, axis, centre)
+            elif vanishes:
+                found = _near(field, a, axis, centre, Fraction(0))
+                found = found if found is not None and found.fits(FAINT, loosely=False) else None
+            else:
                 continue
-            found = _fitted(field, a, variable, centre)
         except (NoSeries, ZeroDivisionError):
             continue
         if found is not None:
             return found
     return None
+
+
+def _nested(field: Field, variable: int) -> list[int]:
+    """The exponentials of a variable that are inside of further functions."""
+    found = []
+    for g, made in enumerate(field.generators):
+        if made.kind == "exp" and {h for h, _ in made.inner} == {variable}:
+            others = (m for other in field.generators if other.kind in ("exp", "log") for m in _monomials(other))
+            found += [g] if any(h == g for m in others for h, _ in m) else []
+    return found
+
+
+def _monomials(made: Generator) -> list[Monomial]:
+    """What is inside of an exponential or a logarithm."""
+    if made.kind == "exp":
+        return [made.inner]
+    return [made.inner.monomial, *(m for key in made.inner.factors for m, _ in key)]
 
 
 def _parts(field: Field, a: Ratio) -> list[Ratio]:
@@ -371,8 +416,8 @@ def _line(centre: Fraction, pole: Fraction, terms: int) -> Series:
     return line.plus(constant(centre, terms)) if centre else line
 
 
-def _fitted(field: Field, a: Ratio, variable: int, centre: Fraction) -> NearPoint | None:
-    plain = _near(field, a, variable, centre, Fraction(0))
+def _fitted(field: Field, a: Ratio, axis: Axis, centre: Fraction) -> NearPoint | None:
+    plain = _near(field, a, axis, centre, Fraction(0))
     if plain is None:
         return None
     scale = _scale(plain.series, any(made.kind == "constant" for made in field.generators))
@@ -381,7 +426,7 @@ def _fitted(field: Field, a: Ratio, variable: int, centre: Fraction) -> NearPoin
         _widened(field, a, plain, scale)
         return plain
     for pole in (centre,) if centre else (scale, -scale):
-        turned = [_near(field, a, variable, centre, pole, decay) for decay in range(3)]
+        turned = [_near(field, a, axis, centre, pole, decay) for decay in range(3)]
         for radius in (Fraction(r, 16) for r in (8, 7, 6)):
             for near in turned:
                 if near is not None and near._amplified(float(radius)) < 4 and near.fits(radius, loosely=True):
@@ -389,16 +434,15 @@ def _fitted(field: Field, a: Ratio, variable: int, centre: Fraction) -> NearPoin
     return None if fits is None else plain
 
 
-def _near(field: Field, a: Ratio, variable: int, centre: Fraction, pole: Fraction, decay: int = 0) -> NearPoint | None:
-    line = _line(centre, pole, TERMS)
-    series = _Expansion(field, line).ratio(a)
+def _near(field: Field, a: Ratio, axis: Axis, centre: Fraction, pole: Fraction, decay: int = 0) -> NearPoint | None:
+    series = _Expansion(field, axis, centre, pole, TERMS).ratio(a)
     if len(series.coefs) < 8 or abs(series.least) > 6:
         return None
     step = _line(Fraction(0), pole, TERMS)
     rest = series.times(step.power(-series.least))
     for _ in range(decay):
         rest = rest.times(Series(0, [Fraction(1)] * TERMS))
-    return NearPoint(variable, centre, pole, rest, series.least, decay)
+    return NearPoint(axis, centre, pole, rest, series.least, decay)
 
 
 _FAR_OFF = 2
@@ -419,7 +463,7 @@ def _scale(series: Series, constants: bool) -> Fraction:
 
 def _widened(field: Field, a: Ratio, near: NearPoint, scale: Fraction) -> None:
     """A larger radius where sums of three terms or more cancel beyond it, and the polynomial does so less."""
-    expansion = _Expansion(field, _line(near.centre, Fraction(0), TERMS))
+    expansion = _Expansion(field, near.axis, near.centre, Fraction(0), TERMS)
     rows = [expansion.rows(key) for key in a.factors if len(key) > 2]
     rows += [[*map(expansion.ratio, parts)] for _, *parts in [_parts(field, a)] if len(parts) > 1]
     for radius in sorted(r * scale for r in WIDER if r * scale > near.radius):

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Any
 
 from symgrad.formula.accurate.reading import Reader, TooLong, Unreadable
-from symgrad.formula.accurate.series import near_point
+from symgrad.formula.accurate.series import NearPoint, near_point
 from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, added, monomial, multiplied
 from symgrad.formula.canonical.scalars.ratios import HIGHEST, Field, Key, Ratio, key_of
 from symgrad.formula.term import Term, number
@@ -50,9 +50,14 @@ class Writer:
             direct = self._direct(a)
             short = near_point(self.field, a)
             if short is not None:
-                direct = call("where", *short.terms(self._generator(short.variable)), direct)
+                direct = call("where", *self.near(short), direct)
             self._written[key] = direct
         return self._written[key]
+
+    def near(self, short: NearPoint) -> tuple[Any, Any]:
+        """Where a series holds, and its value."""
+        g, turned = short.axis
+        return short.terms(self.polynomial({((g, Fraction(-1 if turned else 1)),): Fraction(1)}))
 
     def polynomial(self, poly: Polynomial) -> Any:
         """The term of a polynomial."""
@@ -519,7 +524,13 @@ def rewritten(scalar: Term, expands: bool = True, collects: bool = False) -> tup
     reader = Reader(expands)
     reader.field.collects = collects
     try:
-        found = Writer(reader.field)(reader(scalar))
+        ratio = reader(scalar)
+        writer = Writer(reader.field)
+        try:
+            found = writer(ratio)
+        except TooLong:  # sums in e^x and e^e^x at once are as they were, but for their series
+            short = near_point(reader.field, ratio)
+            found = scalar if short is None else call("where", *writer.near(short), scalar)
     except (Unreadable, TooLong, ZeroDivisionError, OverflowError):
         return reader, None
     return reader, None if found is scalar else found
