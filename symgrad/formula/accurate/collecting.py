@@ -19,7 +19,7 @@ from symgrad.formula.accurate.probing import keeps
 from symgrad.formula.accurate.reading import Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import Writer
 from symgrad.formula.canonical.scalars.polynomials import ONE, Monomial, Polynomial, monomial, multiplied
-from symgrad.formula.canonical.scalars.ratios import Field, Key, Ratio
+from symgrad.formula.canonical.scalars.ratios import RING, Field, Key, Ratio
 from symgrad.formula.term import SYMBOL, Term, number, own_symbol, postorder, substitute, symbols
 
 LEAST = 12
@@ -31,12 +31,7 @@ WIDEST = 40
 CHEAPER = 0.75
 """What costs no less than so much of what it was is not worth other roundings."""
 
-_RING = frozenset({"add", "sub", "mul", "div", "neg", "square", "reciprocal", "scaled_reciprocal"}) | {
-    "one_less_square",
-    "sigmoid_slope",
-    "tanh_slope",
-    "by_divisor",
-}
+_RING = RING.keys() | {"sigmoid_slope", "tanh_slope", "by_divisor"}
 
 
 def collected(roots: Sequence[Term], order: Sequence[Term], given: Sequence[Term] = ()) -> list[Term]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from symgrad.formula.canonical.scalars.polynomials import Polynomial, TooLong, monomial
-from symgrad.formula.canonical.scalars.ratios import Field, Ratio
+from symgrad.formula.canonical.scalars.ratios import RING, Field, Ratio
 from symgrad.formula.term import NUMBER, Term, postorder
 
 FUNCTIONS = frozenset({"log", "sin", "cos", "atan", "acos", "acosh"})
@@ -51,11 +51,13 @@ class Reader:
             return self._number(term.number, term)
         if term.op.name == "symbol":
             return self.field.single(self.field.generator("variable", term=term))
-        rule = _RULES.get(term.op.name)
-        if rule is not None:
-            return rule(self, term, [self._read[a] for a in term.args])
+        args = [self._read[a] for a in term.args]
+        if term.op.name in RING:
+            return RING[term.op.name](self.field, args)
+        if term.op.name in _RULES:
+            return _RULES[term.op.name](self, term, args)
         if term.op.name in FUNCTIONS:
-            return self.function(term.op.name, self._read[term.args[0]])
+            return self.function(term.op.name, args[0])
         if term.op.define is not None:
             meant = term.op.define(*term.args, **term.params)
             return Reader.__call__(self, meant)
@@ -76,8 +78,8 @@ class Reader:
         if name == "log" and not inner.number:
             raise ZeroDivisionError
         if name in ("sin", "cos", "atan") and inner.number < 0:
-            made = self.function(name, self.field.times(Ratio(Fraction(-1)), inner))
-            return made if name == "cos" else self.field.times(Ratio(Fraction(-1)), made)
+            made = self.function(name, self.field.negative(inner))
+            return made if name == "cos" else self.field.negative(made)
         if name == "log" and inner.number == 1 and not inner.factors:
             if not inner.monomial:
                 return Ratio(Fraction(0))
@@ -187,38 +189,22 @@ class Reader:
         """log(1 + e^u)."""
         return self.function("log", self.field.plus([Ratio(Fraction(1)), self.exp(u)]))
 
-    def negative(self, a: Ratio) -> Ratio:
-        """-a."""
-        return self.field.times(Ratio(Fraction(-1)), a)
-
-    def quotient(self, a: Ratio, b: Ratio) -> Ratio:
-        """a / b."""
-        return self.field.times(a, self.field.power(b, -1))
-
 
 def _sign(r: Reader, _: Term, a: list[Ratio]) -> Ratio:
     if not a[0].number:
         return a[0]
-    return r.quotient(r.abs(a[0]), Ratio(abs(a[0].number), a[0].monomial)) if a[0].number > 0 else r.negative(
-        _sign(r, _, [r.negative(a[0])])
-    )  # fmt: skip
+    if a[0].number < 0:
+        return r.field.negative(_sign(r, _, [r.field.negative(a[0])]))
+    return r.field.quotient(r.abs(a[0]), Ratio(abs(a[0].number), a[0].monomial))
 
 
 _ONE = Ratio(Fraction(1))
 _HALF = Ratio(Fraction(1, 2))
 Rule = Callable[[Reader, Term, list[Ratio]], Ratio]
 _RULES: dict[str, Rule] = {
-    "add": lambda r, t, a: r.field.plus(a),
-    "sub": lambda r, t, a: r.field.plus([a[0], r.negative(a[1])]),
-    "mul": lambda r, t, a: r.field.times(*a),
-    "neg": lambda r, t, a: r.negative(a[0]),
-    "div": lambda r, t, a: r.quotient(*a),
-    "scaled_reciprocal": lambda r, t, a: r.quotient(a[1], a[0]),
-    "reciprocal": lambda r, t, a: r.quotient(_ONE, a[0]),
-    "square": lambda r, t, a: r.field.power(a[0], 2),
     "pow": lambda r, t, a: r.power(t, a[0]),
     "sqrt": lambda r, t, a: r.sqrt(a[0]),
-    "rsqrt": lambda r, t, a: r.quotient(_ONE, r.sqrt(a[0])),
+    "rsqrt": lambda r, t, a: r.field.quotient(_ONE, r.sqrt(a[0])),
     "abs": lambda r, t, a: r.abs(a[0]),
     "sign": _sign,
     "exp": lambda r, t, a: r.exp(a[0]),
@@ -226,18 +212,18 @@ _RULES: dict[str, Rule] = {
     "log1p": lambda r, t, a: r.function("log", r.field.plus([_ONE, a[0]])),
     "sigmoid": lambda r, t, a: r.logistic(a[0]),
     "tanh": lambda r, t, a: _tanh(r, a[0]),
-    "tan": lambda r, t, a: r.quotient(r.function("sin", a[0]), r.function("cos", a[0])),
+    "tan": lambda r, t, a: r.field.quotient(r.function("sin", a[0]), r.function("cos", a[0])),
     "sinh": lambda r, t, a: r.field.times(_HALF, r.waves(a[0], -1)),
     "cosh": lambda r, t, a: r.field.times(_HALF, r.waves(a[0], 1)),
     "softplus": lambda r, t, a: r.softplus(a[0]),
-    "logsigmoid": lambda r, t, a: r.negative(r.softplus(r.negative(a[0]))),
+    "logsigmoid": lambda r, t, a: r.field.negative(r.softplus(r.field.negative(a[0]))),
     "logaddexp": lambda r, t, a: r.function("log", r.field.plus([r.exp(a[0]), r.exp(a[1])])),
     "hypot": lambda r, t, a: r.sqrt(r.field.plus([r.field.power(x, 2) for x in a])),
 }
 SLOPES = {"gated", "softplus_slope", "sigmoid_slope", "tanh_slope", "one_less_square", "logsigmoid_slope"}
 DEFINED = SLOPES | {"by_divisor", "squared_error", "log2", "log10", "log_cosh"}
 """Ops that are read as what they are made of."""
-READABLE = frozenset(_RULES) | FUNCTIONS | DEFINED
+READABLE = RING.keys() | _RULES.keys() | FUNCTIONS | DEFINED
 
 
 def _tanh(r: Reader, u: Ratio) -> Ratio:
@@ -247,7 +233,7 @@ def _tanh(r: Reader, u: Ratio) -> Ratio:
         up, down = r.exp(u, Fraction(2)), _ONE
     else:
         up, down = r.field.power(e, 2), _ONE
-    return r.quotient(r.field.plus([up, r.negative(down)]), r.field.plus([up, down]))
+    return r.field.quotient(r.field.plus([up, r.field.negative(down)]), r.field.plus([up, down]))
 
 
 def _exponential(r: Reader, u: Ratio) -> Ratio | None:

@@ -15,7 +15,7 @@ from typing import Any
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.canonical.chains import price
 from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, TooLong
-from symgrad.formula.canonical.scalars.ratios import Field, Ratio
+from symgrad.formula.canonical.scalars.ratios import RING, Field, Ratio
 from symgrad.formula.term import NUMBER, Term, as_term, number, postorder
 from symgrad.op import lookup
 
@@ -70,10 +70,6 @@ class _Reader:
             raise _Unreadable
         return self.field.single(self.field.generator("variable", term=term))
 
-    def negative(self, a: Ratio) -> Ratio:
-        """-a."""
-        return self.field.times(Ratio(Fraction(-1)), a)
-
     def root(self, a: Ratio) -> Ratio:
         """√a, of a polynomial."""
         poly = a.polynomial
@@ -87,19 +83,9 @@ class _Reader:
         return self.field.power(a, int(exponent)) if doubled % 2 == 0 else self.field.power(self.root(a), int(doubled))
 
 
-_ONE = Ratio(Fraction(1))
-_RULES: dict[str, Callable[[_Reader, list[Ratio]], Ratio]] = {
-    "add": lambda r, a: r.field.plus(a),
-    "sub": lambda r, a: r.field.plus([a[0], r.negative(a[1])]),
-    "neg": lambda r, a: r.negative(a[0]),
-    "mul": lambda r, a: r.field.times(*a),
-    "div": lambda r, a: r.field.times(a[0], r.field.power(a[1], -1)),
-    "scaled_reciprocal": lambda r, a: r.field.times(a[1], r.field.power(a[0], -1)),
-    "reciprocal": lambda r, a: r.field.power(a[0], -1),
-    "square": lambda r, a: r.field.power(a[0], 2),
-    "sqrt": lambda r, a: r.root(a[0]),
-    "rsqrt": lambda r, a: r.field.power(r.root(a[0]), -1),
-    "one_less_square": lambda r, a: r.field.plus([_ONE, r.negative(r.field.power(a[0], 2))]),
+_ROOTS: dict[str, Callable[[_Reader, Ratio], Ratio]] = {
+    "sqrt": lambda r, a: r.root(a),
+    "rsqrt": lambda r, a: r.field.power(r.root(a), -1),
 }
 
 
@@ -132,8 +118,10 @@ def collected(root: Term) -> Term | None:
         for term in ring:
             if term.op.name == "pow":
                 reader.read[term] = reader.power(reader.of(term.args[0]), term.args[1].number)
+            elif term.op.name in _ROOTS:
+                reader.read[term] = _ROOTS[term.op.name](reader, reader.of(term.args[0]))
             else:
-                reader.read[term] = _RULES[term.op.name](reader, [reader.of(a) for a in term.args])
+                reader.read[term] = RING[term.op.name](reader.field, [reader.of(a) for a in term.args])
         return _Writer(reader.field).ratio(reader.of(root))  # type: ignore[no-any-return]
     except (TooLong, ZeroDivisionError, OverflowError, _Unreadable):
         return None
@@ -158,7 +146,7 @@ def _in_ring(term: Term) -> bool:
         k = term.args[1].number
         if isinstance(k, (bool, str, complex, type(None))) or abs(k) > HIGHEST or k * 2 != int(k * 2):
             return False
-    elif term.op.name not in _RULES:
+    elif term.op.name not in RING and term.op.name not in _ROOTS:
         return False
     return all(not t.shape and (t.dtype is None or is_real_floating(t.dtype)) for t in (term, *term.args))
 

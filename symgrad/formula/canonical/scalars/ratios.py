@@ -8,7 +8,7 @@ squared exactly; so a difference that is lost in floating point, such as (x + 1)
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -136,6 +136,14 @@ class Field:
         for key, n in b.factors.items():
             factors[key] = factors.get(key, 0) + n
         return self._related(Ratio(a.number * b.number, monomial((*a.monomial, *b.monomial)), factors))
+
+    def negative(self, a: Ratio) -> Ratio:
+        """-a."""
+        return self.times(Ratio(Fraction(-1)), a)
+
+    def quotient(self, a: Ratio, b: Ratio) -> Ratio:
+        """a / b."""
+        return self.times(a, self.power(b, -1))
 
     def power(self, a: Ratio, n: int) -> Ratio:
         """A whole power."""
@@ -276,3 +284,17 @@ def _identity(inner: Any) -> Any:
     if isinstance(inner, Ratio):
         return inner.number, inner.monomial, tuple(sorted(inner.factors.items()))
     return key_of(inner) if isinstance(inner, dict) else inner
+
+
+RING: dict[str, Callable[[Field, Sequence[Ratio]], Ratio]] = {
+    "add": lambda field, a: field.plus(a),
+    "sub": lambda field, a: field.plus([a[0], field.negative(a[1])]),
+    "neg": lambda field, a: field.negative(a[0]),
+    "mul": lambda field, a: field.times(*a),
+    "div": lambda field, a: field.quotient(*a),
+    "scaled_reciprocal": lambda field, a: field.quotient(a[1], a[0]),
+    "reciprocal": lambda field, a: field.power(a[0], -1),
+    "square": lambda field, a: field.power(a[0], 2),
+    "one_less_square": lambda field, a: field.plus([Ratio(Fraction(1)), field.negative(field.power(a[0], 2))]),
+}
+"""The ops whose values are ratios of polynomials in their operands."""
