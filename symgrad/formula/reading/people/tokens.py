@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 
 from symgrad.errors import FormulaError
+from symgrad.formula.printing.names import FUNCTIONS
 from symgrad.formula.reading.atoms import word
+from symgrad.formula.reading.called import called
 from symgrad.formula.reading.people.paper import FRACTION, LOWERED, RAISED, in_braces, with_members
 from symgrad.formula.reading.text import Tokens
 from symgrad.op import FRONTS, TABLE
@@ -266,7 +268,7 @@ def primes(items: list[Token]) -> list[Token]:
             skipped = 1
         elif out and out[-1][1] == "^":
             out.pop()
-        if out and (out[-1][1] in _FUNCTIONS or out[-1][0] == "name"):
+        if out and (out[-1][0] == "name" or _is_derived(out[-1][1])):
             out.append((kind, text, place))
         else:
             out += [("char", part, place) for part in ("^", "{", r"\top", "}")]
@@ -274,8 +276,12 @@ def primes(items: list[Token]) -> list[Token]:
 
 
 RECIPROCALS = tuple(rf"\{name}" for name in ("sec", "csc", "cot", "sech", "csch", "coth"))
-_FUNCTIONS = {rf"\{name}" for name in ("sigma", "psi", "sin", "cos", "tan", "sinh", "cosh", "tanh", "log", "exp")}
-"""Functions whose derivative is written with a prime."""
+
+
+def _is_derived(text: str) -> bool:
+    """Whether a prime means the derivative: behind functions, but for letters that matrices are called by."""
+    function = text in called().commands and text[1:] in (*FUNCTIONS, "sigma", "psi")
+    return function or text in RECIPROCALS
 
 
 def braced(items: list[Token]) -> list[Token]:
