@@ -415,3 +415,17 @@ def test_a_quotient_that_is_guarded_stays_as_narrow(dtype):
     x = sg.tensor([1.0, 2.0], dtype=dtype).numpy()
     assert kernels.divided_where(x, x, np.array([True, False])).dtype == x.dtype
     assert kernels.divided_where(np.arange(2), np.arange(2), np.array([False, True])).dtype == np.float64
+
+
+@pytest.mark.parametrize("decimals", [-3, -1, 1, 2, 3])
+@pytest.mark.parametrize("name", NARROW)
+def test_decimals_are_rounded_once(name, decimals):
+    """In half precision 903.5 · 100 is infinite, and so was its value to two places; 0.1235 to three was 0.1240."""
+    dtype = getattr(sg, name)
+    x = sg.tensor([903.5, -535.5, 0.1235, 12.57, 3014.0, 72.94], dtype=dtype)
+    exact = np.round(x.to(sg.float64).numpy(), decimals)
+    assert sg.round(x, decimals=decimals).tolist() == sg.tensor(exact, dtype=dtype).tolist()
+    assert (
+        sg.compile(lambda x: sg.round(x, decimals=decimals), x)(x.numpy()).tolist()
+        == sg.tensor(exact, dtype=dtype).tolist()
+    )

@@ -31,6 +31,7 @@ from symgrad.ops.elementwise.complex import conj, imag, real
 from symgrad.ops.elementwise.select import abs_, by_parts, clamp, defined, eq, isfinite, isnan, masked, ne, where
 from symgrad.ops.elementwise.smooth import cos, exp2, log, round_, sigmoid, sin
 from symgrad.ops.reductions.sums import cast
+from symgrad.ops.reductions.wide import rounded_once
 from symgrad.ops.rules import refusals
 from symgrad.ops.rules.constants import PI, exact
 from symgrad.ops.rules.kinks import at_kink
@@ -475,6 +476,7 @@ def view_as_complex(input: Any) -> Any:
     return view_as_complex_op(input)
 
 
+@rounded_once
 def _scaled_round(input: Any, decimals: int) -> Any:
     factor = 10 ** abs(decimals)
     return round_(input * factor) / factor if decimals > 0 else round_(input / factor) * factor
