@@ -429,3 +429,12 @@ def test_decimals_are_rounded_once(name, decimals):
         sg.compile(lambda x: sg.round(x, decimals=decimals), x)(x.numpy()).tolist()
         == sg.tensor(exact, dtype=dtype).tolist()
     )
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_the_usual_eps_of_rms_norm_is_that_of_the_precision_it_computes_in(name):
+    """It was that of half precision, 1e-3 or 8e-3, which made small rows, and gradients of any, another function."""
+    dtype = getattr(sg, name)
+    x = sg.tensor([2.0**-10, -(2.0**-10), 2.0**-9, 2.0**-9], dtype=dtype)
+    exact = x.to(sg.float64) / np.sqrt(2.5 * 2.0**-20 + 2.0**-23)
+    assert sg.nn.functional.rms_norm(x, (4,)).tolist() == exact.to(dtype).tolist()

@@ -144,8 +144,8 @@ def layer_norm(
 def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
     """Divided by the root of the mean square over the last axes, then times ``weight``."""
     axes = _trailing(input, normalized_shape, "rms_norm", weight)
-    small = float(finfo(input.dtype).eps) if eps is None else eps
     x = cast_wide(input)
+    small = float(finfo(x.dtype).eps) if eps is None else eps
     return in_dtype_of(_affine(x * rsqrt(mean(x * x, axes, True) + small), weight, None), input)
 
 
