@@ -120,3 +120,14 @@ def test_slopes_of_exponentials_do_not_depend_on_the_size_of_what_they_go_into(s
 
     for got, wanted in zip(slopes(size), slopes(1.0), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0), (0, 3, 3)])
+@pytest.mark.parametrize("name", ["cholesky", "cholesky_ex", "eigh", "inv", "lu", "qr", "slogdet", "solve", "svd"])
+def test_of_no_entries(name, shape):
+    """cholesky looked at the last pivot, which there is none of."""
+    x = sg.zeros(*shape, requires_grad=True)
+    made = linalg.solve(x, x) if name == "solve" else getattr(linalg, name)(x)
+    parts = [y for y in (made if isinstance(made, tuple) else (made,)) if y.requires_grad]
+    (slope,) = sg.autograd.grad(sum(y.abs().sum() for y in parts), x)
+    assert slope.shape == shape

@@ -41,7 +41,7 @@ def cholesky(x: Any) -> Any:
     ``LinAlgError`` also where a pivot is nan, which LAPACK takes for a positive one; the last pivot is nan, too, then.
     """
     factor = np.linalg.cholesky(x)
-    if np.isnan(factor[..., -1:, -1]).any():
+    if np.isnan(factor[..., -1:, -1:]).any():
         raise np.linalg.LinAlgError("Matrix is not positive definite")
     return factor
 
