@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from symgrad import autograd
+from symgrad.autograd.functions.pushforward import agree
 from symgrad.autograd.sweeps.rescue import is_lost
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, ChangedInPlace, SymgradError
@@ -244,7 +245,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         if switched() or any(isinstance(leaf, (Dual, Jet)) for leaf in leaves):
             return shown, again  # what it holds moves, or what it runs unrecorded, and with it the derivative
         # A vector-Jacobian product is linear in its cotangent, so its derivative by the cotangent is the Jacobian.
-        probes = [as_variable(plain(Tensor, np.zeros(shape_of(o), o.dtype)[()]), "probe", False)[0] for o in leaves]
+        probes = [as_variable(plain(Tensor, np.ones(shape_of(o), o.dtype)[()]), "probe", False)[0] for o in leaves]
         pulled: list[Any] = [None] * len(bound.variables)
         try:
             with enable_grad():
@@ -262,7 +263,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 f"Expected the tangents {containers.shown(given)} to have the same argspec as the primals "
                 f"{containers.shown(wanted)}"
             )
-        pairs = []
+        moved = []
         for k, (g, move, v) in enumerate(zip(pulled, moves, bound.variables, strict=True)):
             tangent = as_tensor(move, f"tangent {k}")
             if shape_of(tangent) != shape_of(v):
@@ -275,8 +276,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                     f"tangent:{k} with dtype {move.dtype} in flattened pytree doesn't match the dtype {v.dtype} of the "
                     "corresponding primal."
                 )
-            if isinstance(g, Recorded) and g._requires_grad:
-                pairs.append((g, fit(tangent, shape_of(v), v.dtype)))
+            if isinstance(g, Recorded):
+                moved.append((g, fit(tangent, shape_of(v), v.dtype)))
+        pairs = [(g, t) for g, t in moved if g._requires_grad]
         found: Sequence[Any] = [None] * len(probes)
         if pairs:
             seeds = [t for _, t in pairs]
@@ -284,6 +286,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             found = autograd.grad(
                 [g for g, _ in pairs], probes, seeds, retain_graph=True, create_graph=followed, allow_unused=True
             )
+        if not agree(moved, found):
+            return again(*tangents)  # a custom backward without history
         rows = [
             plain(Tensor, np.zeros(shape_of(p), p.dtype)[()]) if g is None else g
             for g, p in zip(found, probes, strict=True)

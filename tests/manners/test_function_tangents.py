@@ -154,3 +154,53 @@ def test_inplace_not_requires_grad(t, forward):
             match="modified inplace with grad mode enabled. This view was created inside a custom Function",
         ):
             change()
+
+
+def without_history(t, how):
+    """x³ as a custom function whose backward leaves no history of the gradient that it is given."""
+
+    class Cube(t.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x**3
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0])
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            if how == "partly":
+                return g * x**2 + 2 * g.detach() * x**2
+            if how == "no_grad":
+                with t.no_grad():
+                    return 3 * g * x**2
+            return 3 * g.detach() * x**2 if how == "detach" else 3 * g * x**2
+
+    if how == "once":
+        Cube.backward = staticmethod(t.autograd.function.once_differentiable(Cube.backward))
+    return Cube.apply
+
+
+FORWARD = {
+    "jvp": lambda t, f, x: t.func.jvp(f, (x,), (x,)),
+    "linearize": lambda t, f, x: t.func.linearize(f, x)[1](x),
+    "jacfwd": lambda t, f, x: t.func.jacfwd(f)(x),
+}
+
+
+@pytest.mark.parametrize("transform", FORWARD)
+@pytest.mark.parametrize("how", ["once", "detach", "no_grad", "partly"])
+def test_a_backward_without_history_tells_no_tangents(t, how, transform):
+    """Forward mode transposes it; what it computed without history was a tangent of 0, silently."""
+    function, x = without_history(t, how), t.tensor([1.0, 2.0])
+    with pytest.raises((NotImplementedError, RuntimeError)):
+        FORWARD[transform](t, function, x)
+
+
+def test_a_backward_with_history_tells_them(t):
+    if t.__name__ == "torch":
+        pytest.skip("torch wants a jvp")
+    function, x = without_history(t, "kept"), t.tensor([1.0, 2.0])
+    assert FORWARD["jvp"](t, function, x)[1].tolist() == FORWARD["linearize"](t, function, x).tolist() == [3, 24]
