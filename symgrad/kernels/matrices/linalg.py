@@ -161,6 +161,13 @@ def order_of(swaps: Any, rows: int) -> Any:
     return current.reshape(*swaps.shape[:-1], rows)
 
 
+def substituted(triangle: Any, b: Any, upper: bool) -> Any:
+    """X with T X = B row after row: a lower triangle is turned, as LAPACK would look for pivots among its rows."""
+    if upper:
+        return np.linalg.solve(triangle, b)
+    return np.ascontiguousarray(np.linalg.solve(triangle[..., ::-1, ::-1], b[..., ::-1, :])[..., ::-1, :])
+
+
 def solve_blocks(triangle: Any, b: Any, upper: bool) -> Any:
     """X with T X = B for a large triangle: 64 rows at a time, after what the rows that are known take from them."""
     count = triangle.shape[-1]
@@ -171,7 +178,7 @@ def solve_blocks(triangle: Any, b: Any, upper: bool) -> Any:
         for start in reversed(starts) if upper else starts:
             rows, known = slice(start, start + 64), slice(start + 64, None) if upper else slice(start)
             rest = b[..., rows, :] - triangle[..., rows, known] @ x[..., known, :]
-            x[..., rows, :] = np.linalg.solve(triangle[..., rows, rows], rest)
+            x[..., rows, :] = substituted(triangle[..., rows, rows], rest, upper)
     return x
 
 
@@ -182,7 +189,7 @@ def solve_triangular(a: Any, b: Any, upper: bool, unit: bool) -> Any:
         triangle = triangle + np.eye(a.shape[-1], dtype=a.dtype)
     count = a.shape[-1]
     if np.diagonal(triangle, axis1=-2, axis2=-1).all():
-        return np.linalg.solve(triangle, b) if count <= 128 else solve_blocks(triangle, b, upper)
+        return (substituted if count <= 128 else solve_blocks)(triangle, b, upper)
     rows: dict[int, Any] = {}
     with np.errstate(all="ignore"):  # without an inverse row by row, to infinity and nan, as LAPACK
         for k in reversed(range(count)) if upper else range(count):
