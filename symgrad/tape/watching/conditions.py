@@ -133,7 +133,8 @@ def conditions(reading: Reading, derivative: bool, by: Sequence[Any] = ()) -> Co
 
     ``by`` are the names of the symbols by which it is the derivative, where they are known.
     """
-    found = [_of_look(look, reading) for look in looks_before(reading)]
+    seen = looks_before(reading)
+    found = [_of_look(look, reading) for look in seen if look.how not in _ARRAYS or _is_used(look)]
     found += [Condition("size", _shown(term), "", "sizes") for term in asked(reading) if has_sizes(term)]
     nodes = reading.nodes if derivative else _differentiated(reading)
     for node in nodes:
@@ -165,7 +166,7 @@ def choices_of(reading: Reading, names: Collection[str] = ()) -> Iterator[tuple[
             numbers = _numbers(reading.nodes) if numbers is None else numbers
             entries = [] if look.seen is None or look.how in _ARRAYS else look.seen.ravel().tolist()
             stands = not numbers.isdisjoint(entries)
-            if not stands and (look.site is None or not is_used(*look.site)):
+            if not stands and not _is_used(look):
                 if look.site is not None and not is_told(look.site[0]):
                     notice_once(UNTOLD.format(look.where))
                 continue
@@ -182,6 +183,11 @@ def choices_of(reading: Reading, names: Collection[str] = ()) -> Iterator[tuple[
             seen = _once_more(term, reading) if look.seen is None else look.seen
             if seen is not None:
                 yield term, seen, look.how
+
+
+def _is_used(look: Look) -> bool:
+    """Whether the text of the program computes with what was taken out."""
+    return look.site is not None and is_used(*look.site, look.how in _ARRAYS)
 
 
 UNTOLD = (

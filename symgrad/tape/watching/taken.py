@@ -55,8 +55,10 @@ def is_told(code: CodeType) -> bool:
     return parsed("".join(linecache.getlines(code.co_filename))) is not None
 
 
-def is_used(code: CodeType, at: int) -> bool:
+def is_used(code: CodeType, at: int, array: bool = False) -> bool:
     """Whether the program computes with the number that an instruction takes, or asks of it, as far as its file tells.
+
+    With an ``array`` of NumPy's it does so beside tensors: functions that no file tells give arrays again.
 
     >>> is_used(compile("loss.item()", "a file that is not there", "eval"), 0)
     False
@@ -66,7 +68,7 @@ def is_used(code: CodeType, at: int) -> bool:
         return False
     ends = text.ends.get(end_of(code, at), ())
     return any(
-        reaches_a_use(text, node, _FACTS) if isinstance(node, ast.Call) else is_read_again(text, node)
+        _reaches(text, node, _FACTS, array) if isinstance(node, ast.Call) else is_read_again(text, node)
         for node in ends
         if not isinstance(node, ast.Attribute)
     )
@@ -102,7 +104,13 @@ class _Told(NamedTuple):
     node: ast.AST
 
 
-_Onward = Iterator[ast.AST | _Told | None]
+class _Given(NamedTuple):
+    """A call of a function that the file does not tell."""
+
+    node: ast.AST
+
+
+_Onward = Iterator[ast.AST | _Told | _Given | None]
 
 
 def reaches_a_use(text: Text, node: ast.expr, besides: Collection[str] = ()) -> bool:
@@ -118,11 +126,13 @@ def is_read_again(text: Text, node: ast.AST) -> bool:
     return _reaches(text, _Told(node), ())
 
 
-def _reaches(text: Text, start: ast.AST | _Told, besides: Collection[str]) -> bool:
-    rest: list[ast.AST | _Told | None] = [start]
+def _reaches(text: Text, start: ast.AST | _Told, besides: Collection[str], array: bool = False) -> bool:
+    rest: list[ast.AST | _Told | _Given | None] = [start]
     seen: set[ast.AST | _Told] = set()
     while rest:
         place = rest.pop()
+        if isinstance(place, _Given):
+            place = place.node if array else None
         if place is None:
             return True
         if place not in seen and getattr(place, "attr", None) not in besides:
@@ -291,8 +301,9 @@ def _passed(text: Text, call: ast.AST, node: ast.AST) -> _Onward:
             return
         case ast.Name(id=name) if name in _GIVING or name in text.imported:
             yield call
-        case ast.Attribute(value=ast.Name(id=room)) if room in _ROOMS:
-            yield call
+        case ast.Attribute(value=ast.Name(id=room), attr=name) if room in _ROOMS:
+            if name not in _FACTS:
+                yield call
         case ast.Attribute() | ast.Name() as function if text.is_foreign(function):  # accuracy_score(labels, found)
             yield call
         case ast.Name(id=name) if name in text.functions or name == "setattr":
@@ -306,7 +317,7 @@ def _passed(text: Text, call: ast.AST, node: ast.AST) -> _Onward:
                 yield from text.named(held)
         case _:
             if not isinstance(text.above.get(call), ast.Expr):
-                yield None
+                yield _Given(call)
 
 
 def _received(text: Text, call: ast.Call, node: ast.AST) -> Iterator[ast.AST]:

@@ -1,0 +1,58 @@
+"""Arrays that a program takes out of tensors by detach().numpy(), and what graphs hold that it made of them."""
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import ArgumentError
+
+A = np.array([1.3, -0.7, 2.1, -1.4])
+B = np.array([-1.3, 0.4, -2.6, 0.9])
+
+
+def made_by(values):
+    return np.sign(values)
+
+
+def by_function(x):
+    y = 2 * x
+    return x * made_by(y.detach().numpy())
+
+
+MADE = [
+    lambda x: x * np.argmax(x.detach().numpy()),
+    lambda x: x[np.argsort(x.detach().numpy())],
+    lambda x: x * sg.tensor(x.detach().numpy() > 0),
+    lambda x: x * np.sign(x.detach().numpy()),
+    lambda x: x * np.floor(x.detach().numpy()).sum(),
+    lambda x: x * sg.from_numpy(np.where(x.detach().numpy() > 0, 1.0, -1.0)),
+    lambda x: x * x.detach().numpy().max(),
+    lambda x: x[x.detach().numpy() > 0].sum(),
+    lambda x: (x - np.median(x.detach()[1:].numpy())).abs().sum(),
+    by_function,
+]
+
+
+@pytest.mark.parametrize("f", MADE, ids=range(len(MADE)))
+def test_used(f):
+    """The program has what the run made of its values, and holds for these."""
+    y = f(sg.tensor(A, requires_grad=True, name="x"))
+    program = sg.compile(y, ["x"])
+    np.testing.assert_allclose(program(A), y.detach().numpy())
+    with pytest.raises(ArgumentError, match="recorded with other values"):
+        program(B)
+
+
+def test_shown_or_compared():
+    """What is shown, asserted or given to functions elsewhere chooses nothing."""
+    x = sg.tensor(A, requires_grad=True, name="x")
+    rows = []
+    for _ in range(3):
+        y = (x * x).sum()
+        rows.append(y.detach().numpy())
+        print(x.detach().numpy().max())
+        np.testing.assert_allclose(x.detach().numpy(), A)
+    program = sg.compile((x**3).sum(), ["x"])
+    assert program(x.detach().numpy()) == pytest.approx((A**3).sum())
+    again = sg.compile((x**3).cos().sum(), ["x"])
+    assert again(B) == pytest.approx(np.cos(B**3).sum())
