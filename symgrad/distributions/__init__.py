@@ -10,9 +10,25 @@ are torch's for every seed; ``rsample`` gives ones that gradients flow through.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
-from symgrad.distributions import constraints, transforms
+from symgrad.distributions import (
+    base,
+    composed,
+    constraints,
+    continuous,
+    counts,
+    discrete,
+    divergences,
+    gammas,
+    normals,
+    registry,
+    relaxed,
+    transformed,
+    transforms,
+    utils,
+)
 from symgrad.distributions.base import Distribution
 from symgrad.distributions.composed import Independent, MixtureSameFamily
 from symgrad.distributions.continuous import Cauchy, Exponential, Laplace, Uniform
@@ -21,6 +37,7 @@ from symgrad.distributions.discrete import Bernoulli, Categorical, Poisson
 from symgrad.distributions.divergences import kl_divergence, register_kl
 from symgrad.distributions.gammas import Beta, Chi2, Dirichlet, FisherSnedecor, Gamma, StudentT
 from symgrad.distributions.normals import LogNormal, MultivariateNormal, Normal
+from symgrad.distributions.registry import biject_to, transform_to
 from symgrad.distributions.relaxed import OneHotCategorical, OneHotCategoricalStraightThrough
 from symgrad.distributions.transformed import (
     Gumbel,
@@ -59,9 +76,27 @@ __all__ = [
     "NegativeBinomial", "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Pareto", "Poisson",
     "PowerTransform", "RelaxedBernoulli", "RelaxedOneHotCategorical", "ReshapeTransform", "SigmoidTransform",
     "SoftmaxTransform", "SoftplusTransform", "StickBreakingTransform", "StudentT", "TanhTransform", "Transform",
-    "TransformedDistribution", "Uniform", "Weibull", "constraints", "identity_transform", "kl_divergence",
-    "register_kl", "transforms",
+    "TransformedDistribution", "Uniform", "Weibull", "biject_to", "constraints", "identity_transform", "kl_divergence",
+    "register_kl", "transform_to", "transforms", "utils",
 ]  # fmt: skip
+
+_ROOMS = {
+    "bernoulli categorical poisson": discrete,
+    "beta chi2 dirichlet fishersnedecor gamma studentT": gammas,
+    "binomial geometric multinomial negative_binomial": counts,
+    "cauchy exponential laplace uniform": continuous,
+    "constraint_registry": registry,
+    "distribution": base,
+    "gumbel half_cauchy half_normal inverse_gamma logistic_normal pareto transformed_distribution weibull": transformed,
+    "independent mixture_same_family": composed,
+    "kl": divergences,
+    "log_normal multivariate_normal normal": normals,
+    "one_hot_categorical": relaxed,
+    "relaxed_bernoulli relaxed_categorical": transformed,
+}
+for _names, _room in _ROOMS.items():
+    for _name in _names.split():  # torch has a module for each, from which programs import
+        globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _room
 
 
 if not TYPE_CHECKING:  # which knows what there is

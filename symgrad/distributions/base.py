@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -46,6 +47,18 @@ class Distribution:
         self._batch_shape, self._event_shape = Shape(batch_shape), Shape(event_shape)
         if validate_args is not None:
             self._validate_args = bool(validate_args)
+        own = getattr(type(self), "arg_constraints", {})  # which classes of users' own have
+        self._check(
+            **{
+                name: (getattr(self, name), constraint)
+                for name, constraint in own.items()
+                if self._validate_args and not constraints.is_dependent(constraint) and self._is_given(name)
+            }
+        )
+
+    def _is_given(self, name: str) -> bool:
+        """Whether a parameter is there, and none that is computed when it is asked for."""
+        return name in self.__dict__ or not isinstance(getattr(type(self), name, None), functools.cached_property)
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -150,7 +163,7 @@ class Distribution:
 
     def __repr__(self) -> str:
         shown = []
-        for name in self._parameters:
+        for name in self._parameters or getattr(type(self), "arg_constraints", ()):
             value = self.__dict__.get(name)
             if value is not None:
                 shown.append(f"{name}: {value.item() if math.prod(value.shape) == 1 else value.shape}")

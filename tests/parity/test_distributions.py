@@ -437,3 +437,77 @@ def test_constraints():
                 getattr(importlib.import_module(f"{t.__name__}.distributions").constraints, name) for t in (torch, sg)
             )
             assert bool(a.check(torch.tensor(matrix))) == bool(b.check(sg.tensor(matrix))), name
+
+
+def of_a_user(D, t):
+    class Sloped(D.Distribution):
+        arg_constraints = {"loc": D.constraints.real, "scale": D.constraints.positive}  # noqa: RUF012
+        support = D.constraints.interval(-1.0, 1.0)
+        has_rsample = True
+
+        def __init__(self, loc, scale, validate_args=None):
+            self.loc, self.scale = D.utils.broadcast_all(loc, scale)
+            super().__init__(self.loc.shape, validate_args=validate_args)
+
+        def rsample(self, sample_shape=()):
+            return self.loc + self.scale * t.rand(self._extended_shape(sample_shape))
+
+        def log_prob(self, value):
+            if self._validate_args:
+                self._validate_sample(value)
+            return -0.5 * ((value - self.loc) / self.scale) ** 2
+
+    return Sloped
+
+
+def test_distributions_of_users_own():
+    found = []
+    for t in (torch, sg):
+        D = importlib.import_module(f"{t.__name__}.distributions")
+        kind = of_a_user(D, t)
+        t.manual_seed(0)
+        made = kind(t.zeros(2), t.ones(2))
+        row = [repr(made), made.sample((3,)).tolist(), made.log_prob(t.tensor([0.1, 0.2])).tolist()]
+        for call in (lambda: kind(t.zeros(1), -t.ones(1)), lambda: made.log_prob(t.tensor([2.0, 0.0]))):
+            with pytest.raises(ValueError, match=r"Expected (parameter scale|value argument)") as error:
+                call()
+            row.append(str(error.value).partition(" of distribution")[0])
+        found.append(row)
+    assert found[0][0] == found[1][0]
+    assert found[0][3:] == found[1][3:]
+    for a, b in zip(found[0][1:3], found[1][1:3], strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-6)
+
+
+def test_functions_onto_what_satisfies_a_constraint():
+    x = [0.5, -1.0, 0.3]
+    for how in ("biject_to", "transform_to"):
+        for name in ("real", "positive", "nonnegative", "unit_interval", "simplex", "real_vector", "interval"):
+            found = []
+            for t in (torch, sg):
+                D = importlib.import_module(f"{t.__name__}.distributions")
+                constraint = D.constraints.interval(-1.0, 3.0) if name == "interval" else getattr(D.constraints, name)
+                made = getattr(D, how)(constraint)
+                y = made(t.tensor(x, dtype=t.float64))
+                found.append([y.tolist(), made.inv(y).tolist()])
+            np.testing.assert_allclose(np.hstack(found[1]), np.hstack(found[0]), rtol=1e-12)
+    with pytest.raises(NotImplementedError):
+        sg.distributions.biject_to(sg.distributions.constraints.boolean)
+
+
+NAMES = {
+    "normal": "Normal", "kl": "kl_divergence", "transforms": "TanhTransform", "utils": "broadcast_all",
+    "distribution": "Distribution", "transformed_distribution": "TransformedDistribution", "beta": "Beta",
+    "categorical": "Categorical", "bernoulli": "Bernoulli", "independent": "Independent", "gamma": "Gamma",
+    "multivariate_normal": "MultivariateNormal", "one_hot_categorical": "OneHotCategorical", "uniform": "Uniform",
+    "constraint_registry": "biject_to", "relaxed_categorical": "RelaxedOneHotCategorical", "studentT": "StudentT",
+    "mixture_same_family": "MixtureSameFamily", "laplace": "Laplace", "binomial": "Binomial", "constraints": "positive",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("room", NAMES)
+def test_they_are_where_programs_import_them_from(room):
+    for t in ("torch", "symgrad"):
+        module = importlib.import_module(f"{t}.distributions.{room}")
+        assert hasattr(module, NAMES[room])
+        assert getattr(importlib.import_module(f"{t}.distributions"), room) is module
