@@ -74,6 +74,7 @@ __version__ = "0.1.0"
 _LAZY = {
     "_standard_gamma": "symgrad.distributions.implicit",
     "GradScaler": "symgrad.amp",
+    "OutOfMemoryError": "symgrad.errors",
     "accelerator": "symgrad.backends",
     "cond": "symgrad._higher_order_ops",
     "mps": "symgrad.backends",

@@ -21,6 +21,7 @@ from symgrad.amp import GradScaler as GradScaler
 HalfTensor: type[Tensor]
 IntTensor: type[Tensor]
 LongTensor: type[Tensor]
+from symgrad.errors import OutOfMemoryError as OutOfMemoryError
 ShortTensor: type[Tensor]
 from symgrad.tensor.facts import Shape
 Size = Shape

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from symgrad.errors import DeviceError
+
 __all__ = ["accelerator", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "xpu"]
 
 
@@ -34,8 +36,13 @@ def _none() -> int:
     return 0
 
 
-def _nothing(*_: object) -> None:
+def _nothing(*_: object, **__: object) -> None:
     """What is done to a device that is not there."""
+
+
+def _refused(*_: object) -> None:
+    """What only a device that is there can tell."""
+    raise DeviceError("Cannot access accelerator device when none is available.")
 
 
 mps = SimpleNamespace(
@@ -45,5 +52,11 @@ xpu = SimpleNamespace(
     is_available=_absent, device_count=_none, empty_cache=_nothing, manual_seed=_nothing, manual_seed_all=_nothing
 )
 accelerator = SimpleNamespace(
-    is_available=_absent, device_count=_none, current_accelerator=_nothing, empty_cache=_nothing
+    is_available=_absent,
+    device_count=_none,
+    current_accelerator=_nothing,
+    empty_cache=_nothing,
+    synchronize=_refused,
+    memory_allocated=_refused,
+    max_memory_allocated=_refused,
 )

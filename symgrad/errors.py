@@ -55,6 +55,20 @@ class DeviceError(SymgradError, RuntimeError, AssertionError):
     """Another device than the CPU was asked for (torch raises one or the other)."""
 
 
+class OutOfMemoryError(SymgradError, RuntimeError):
+    """What torch raises where the memory of a GPU is full; training loops name it, and here it is never raised.
+
+    >>> import symgrad as sg
+    >>> batch = 8
+    >>> try:
+    ...     loss = sg.ones(batch).sum()
+    ... except sg.OutOfMemoryError:
+    ...     batch //= 2
+    >>> batch
+    8
+    """
+
+
 class ArgumentError(SymgradError, TypeError, ValueError, RuntimeError):
     """An argument of the wrong kind or value (torch raises one or the other, for values mostly ``RuntimeError``)."""
 

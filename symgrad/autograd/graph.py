@@ -244,6 +244,10 @@ class AccumulateGrad:
     def __init__(self, variable: Any):
         self.variable = variable
 
+    def _sequence_nr(self) -> int:
+        """The largest number: the gradients of leaves are added as soon as they are there."""
+        return 2**64 - 1
+
     @property
     def metadata(self) -> dict[str, Any]:
         """A dictionary for the user's own notes."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from symgrad.cuda import amp
-from symgrad.errors import DeviceError
+from symgrad.errors import DeviceError, OutOfMemoryError
 
 __all__ = [
-    "amp", "current_device", "device_count", "empty_cache", "is_available", "manual_seed", "manual_seed_all",
-    "max_memory_allocated", "memory_allocated",
+    "OutOfMemoryError", "amp", "current_device", "device_count", "empty_cache", "is_available", "is_bf16_supported",
+    "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved",
+    "memory_allocated", "memory_reserved",
 ]  # fmt: skip
 
 
@@ -78,3 +79,43 @@ def max_memory_allocated(device: object = None) -> int:  # noqa: ARG001
     0
     """
     return 0
+
+
+def memory_reserved(device: object = None) -> int:  # noqa: ARG001
+    """The bytes that are kept for tensors on the GPU: 0, as in torch without one.
+
+    >>> import symgrad as sg
+    >>> sg.cuda.memory_reserved()
+    0
+    """
+    return 0
+
+
+def max_memory_reserved(device: object = None) -> int:  # noqa: ARG001
+    """The most bytes that were kept for tensors on the GPU: 0, as in torch without one.
+
+    >>> import symgrad as sg
+    >>> sg.cuda.max_memory_reserved()
+    0
+    """
+    return 0
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:  # noqa: ARG001
+    """Whether the GPU computes in bfloat16: no, as there is none.
+
+    >>> import symgrad as sg
+    >>> sg.cuda.is_bf16_supported()
+    False
+    """
+    return False
+
+
+def is_initialized() -> bool:
+    """Whether the GPU was used: no.
+
+    >>> import symgrad as sg
+    >>> sg.cuda.is_initialized()
+    False
+    """
+    return False

@@ -96,3 +96,15 @@ def test_settings_of_other_libraries_may_be_set():
     assert not x.is_xpu
     assert sg.detach(x).data_ptr() == x.data_ptr()
     assert not sg.detach_(x * 2).requires_grad
+
+
+def test_what_training_loops_ask_of_devices_that_are_not_there():
+    assert sg.cuda.OutOfMemoryError is sg.OutOfMemoryError
+    assert issubclass(sg.OutOfMemoryError, RuntimeError)
+    assert sg.accelerator.current_accelerator(check_available=True) is None
+    with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is available"):
+        sg.accelerator.synchronize()
+    assert (sg.cuda.memory_reserved(), sg.cuda.max_memory_reserved(), sg.cuda.is_initialized()) == (0, 0, False)
+    assert not sg.cuda.is_bf16_supported()
+    leaf = (sg.ones(1, requires_grad=True) * 2).grad_fn.next_functions[0][0]
+    assert leaf._sequence_nr() == 2**64 - 1  # as in torch: before all others
