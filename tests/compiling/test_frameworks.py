@@ -416,3 +416,18 @@ def test_places_beyond_the_axis_raise_in_torch_as_they_do_here(tmp_path):
     for wrong in (4, -5):
         with pytest.raises((IndexError, RuntimeError), match="out of bounds"):
             f(torch.tensor(x), torch.tensor([0, wrong, 1]))
+
+
+def test_computed_places_beyond_the_axis_raise_in_jax(tmp_path):
+    """JAX drops what is added there: the file gave a gradient without these rows, silently."""
+    jax = pytest.importorskip("jax")
+    x, i = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([0, 2])
+    program = sg.compile(sg.func.grad(lambda x, i: (x[2 * i] ** 2).sum()), x, i, name="f").program
+    program.save(tmp_path / "f.py", target="jax")
+    with jax.enable_x64(True):
+        f = runpy.run_path(str(tmp_path / "f.py"))["f"]
+        np.testing.assert_allclose(np.asarray(f(x, i)), program(x, i))
+        np.testing.assert_allclose(np.asarray(jax.jit(f)(x, i)), program(x, i))
+        for called in (program, f):
+            with pytest.raises(IndexError):
+                called(x, np.array([0, 4]))

@@ -79,6 +79,16 @@ CALLS = {
     "eigh_vectors": lambda x: f"jnp.linalg.eigh({x}, symmetrize_input=False)[1]",
 }
 
+
+_ASKED = """
+    parts = {} if isinstance({}, tuple) else ({},)
+    if not any(isinstance(part, jax.core.Tracer) for part in parts):  # which have no values to be asked
+        import numpy
+
+        whole = numpy.broadcast_to(False, {})
+        whole[tuple(numpy.asarray(part) if isinstance(part, jax.Array) else part for part in parts)]"""
+"""JAX drops what is put beyond the end of an axis; NumPy's indices ask for it."""
+
 OWN = {
     **KERNELS,
     "vector_norm": """def vector_norm(x, p, dim, keepdim):
@@ -94,17 +104,18 @@ OWN = {
     widths = [(0, 0)] * x.ndim
     widths[dim] = (start, size - start - x.shape[dim])
     return jnp.pad(x, widths)""",
-    "put": """def put(g, index, shape):
+    "put": f"""def put(g, index, shape):{_ASKED.format("index", "index", "index", "shape")}
     return jnp.zeros(shape, g.dtype).at[index].add(g)""",
-    "index_put": """def index_put(x, value, index):
+    "index_put": f"""def index_put(x, value, index):{_ASKED.format("index", "index", "index", "x.shape")}
     return x.at[index].set(value)""",
     "div_trunc": """def div_trunc(x, y):
     whole = jnp.issubdtype(jnp.result_type(x, y), jnp.integer)
     return jax.lax.div(*jnp.broadcast_arrays(x, y)) if whole else jnp.trunc(x / y)""",
-    "scatter": """def scatter(g, index, dim, shape):
+    "scatter": f"""def scatter(g, index, dim, shape):
     grids = list(jnp.ogrid[tuple(slice(n) for n in index.shape)])
     grids[dim] = index
-    return jnp.zeros(shape, g.dtype).at[tuple(grids)].add(g)""",
+    grids = tuple(grids){_ASKED.format("grids", "grids", "grids", "shape")}
+    return jnp.zeros(shape, g.dtype).at[grids].add(g)""",
     "windows": """def windows(x, dim, size, step, dilation):
     count = (x.shape[dim] - (size - 1) * dilation - 1) // step + 1
     places = step * jnp.arange(count)[:, None] + dilation * jnp.arange(size)
