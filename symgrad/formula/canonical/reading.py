@@ -22,7 +22,6 @@ from symgrad.formula.canonical.matrices.kronecker import determinant_of_kron, re
 from symgrad.formula.canonical.matrices.transforms import read_fourier
 from symgrad.formula.canonical.matrices.triangles import (
     running_sums,
-    shifted_over_places,
     triangle,
     turned_part,
     weights_in_front,
@@ -272,9 +271,8 @@ def _read_adjugate(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form
     return run.form_of(stack(stack(d, -b, dim=0), stack(-c, a, dim=0), dim=0))
 
 
-def _read_shifted_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    found = shifted_over_places(run, term, args)
-    return found or run.elementwise(lookup("exp"), [run.plus(args, (1, -1), term.shape)], {}, term.shape)
+def _read_shifted_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
+    return run.elementwise(lookup("exp"), [run.plus(args, (1, -1), term.shape)], {}, term.shape)
 
 
 def _read_softplus(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -366,24 +365,3 @@ def _whole(f: Factor) -> tuple[int, Any] | None:
         return None
     matrix = factor.args[0]
     return (0, lookup("inv")(matrix)) if inverse else (1, matrix)
-
-
-def shifted_over_places(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """e^(a - where(j ≥ i, b, ∞)) is the upper triangle of e^(a - b), where 1, 2, 3 … along both axes say i and j."""
-    bound = term.args[1]
-    if bound.op.name != "where" or bound.args[2].number != math.inf or term.ndim != 2:
-        return None
-    places = [_places_along(a) for a in bound.args[0].args] if bound.args[0].op.name == "ge" else []
-    if sorted(places) != [0, 1]:
-        return None
-    exponent = run.plus([args[0], run.forms[bound.args[1]]], (1, -1), term.shape)
-    inner = run.elementwise(lookup("exp"), [exponent], {}, term.shape)
-    op = lookup("triu" if places == [1, 0] else "tril")
-    return run.form_of(op(whole(run.term(inner), term.shape), k=0))
-
-
-def _places_along(term: Term) -> int:
-    """The axis of a matrix along which an array counts 1, 2, 3 …; -1 for others."""
-    counted = term.args[0] if term.op.name == "unsqueeze" else term
-    ones = counted.args[0] if counted.op.name == "cumsum" and counted.ndim == 1 else None
-    return 1 - term.params["dim"] if ones is not None and term is not counted and constant_value(ones) == 1 else -1
