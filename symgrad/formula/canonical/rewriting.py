@@ -411,46 +411,72 @@ _LATER_REWRITES: tuple[tuple[frozenset[str], Rewrite], ...] = (
 
 def simpler_function(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tuple[Any, ...]) -> Form | None:
     """A shorter form of ``op(args)``, or None."""
-    name = op.name
-    if name == "exp":
-        return _exp(run, args[0])
-    if name == "log":
-        return _log(run, args[0])
-    if name == "conj":
-        return conjugate(run, args[0])
-    if name in ("real", "imag"):
-        return part(run, op, args[0])
-    if name in ("logical_and", "logical_or") and run.same(args[0].broadcast(shape), args[1].broadcast(shape)):
-        return args[0].broadcast(shape)
-    if name in ("gt", "ne") and not args[1].terms:
-        return positive_relu(run, args, shape)
-    if name == "step" and args[1].terms:
-        # Heaviside's function is one of the difference, which may be short: τu > (τ - 1)u is u > 0.
+    rule = _FUNCTIONS.get(op.name)
+    found = None if rule is None else rule(run, op, args, shape)
+    if found is None and op.parity and args[0].terms and all(p.coef < 0 for p in args[0].terms):
+        # f(-x) = -f(x) for odd and f(x) for even functions, always.
+        found = run.elementwise(op, [args[0].scaled(-1)], {}, shape).scaled(-1 if op.parity == "odd" else 1)
+    return found
+
+
+def _of_alike(run: Canonicaliser, _: Op, args: Sequence[Form], shape: tuple[Any, ...]) -> Form | None:
+    """What both sides of "and" and "or" say."""
+    one, other = (a.broadcast(shape) for a in args)
+    return one if run.same(one, other) else None
+
+
+def _of_relu(run: Canonicaliser, _: Op, args: Sequence[Form], shape: tuple[Any, ...]) -> Form | None:
+    return None if args[1].terms else positive_relu(run, args, shape)
+
+
+def _step(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tuple[Any, ...]) -> Form | None:
+    """Heaviside's function is one of the difference, which may be short: τu > (τ - 1)u is u > 0.
+
+    That of -u is 1 less that of u, at 0 too, beside one of u.
+    """
+    if args[1].terms:
         difference = run.settled(run.plus(args, (1, -1), shape))
-        if 0 < len(difference.terms) <= max(len(a.terms) for a in args):
-            p = run.product(difference)
-            whole = Form([Product(1 if p.coef > 0 else -1, p.factors, p.out)], shape)
-            return run.elementwise(op, [whole, Form((), shape)], {}, shape)
-    if name == "step" and args[0].terms and not args[1].terms and run.stepped(args[0]):
-        # Heaviside(-u) = 1 - Heaviside(u), at 0 too, beside one of u.
+        if not 0 < len(difference.terms) <= max(len(a.terms) for a in args):
+            return None
+        p = run.product(difference)
+        whole = Form([Product(1 if p.coef > 0 else -1, p.factors, p.out)], shape)
+        return run.elementwise(op, [whole, Form((), shape)], {}, shape)
+    if args[0].terms and run.stepped(args[0]):
         other = run.elementwise(op, [args[0].scaled(-1), args[1]], {}, shape)
         return run.plus([constant_form(1), other], (1, -1), shape)
-    form = args[0]
-    if name == "erfc" and form.terms:
-        # erfc(-u/√2) = 2Φ(u), always.
-        u = without_root(form.scaled(-1), run)
-        if u is not None:
-            return run.elementwise(lookup("ndtr"), [u], {}, u.shape).scaled(2)
-    if op.parity and form.terms and all(p.coef < 0 for p in form.terms):
-        # f(-x) = -f(x) for odd and f(x) for even functions, always.
-        found = run.elementwise(op, [form.scaled(-1)], {}, shape)
-        return found.scaled(-1) if op.parity == "odd" else found
-    if name in ("abs", "sign") and len(form.terms) == 1 and form.terms[0].coef != 1 and form.terms[0].factors:
-        # |cx| = |c||x| and sign(cx) = sign(c)sign(x), always.
-        c = form.terms[0].coef
-        inner = run.elementwise(op, [form.scaled(Fraction(1) / c)], {}, shape)
-        return inner.scaled((c if c > 0 else -c) if name == "abs" else 1 if c > 0 else -1)
     return None
+
+
+def _erfc(run: Canonicaliser, _: Op, args: Sequence[Form], __: tuple[Any, ...]) -> Form | None:
+    """erfc(-u/√2) = 2Φ(u), always."""
+    u = without_root(args[0].scaled(-1), run) if args[0].terms else None
+    return None if u is None else run.elementwise(lookup("ndtr"), [u], {}, u.shape).scaled(2)
+
+
+def _of_multiple(run: Canonicaliser, op: Op, args: Sequence[Form], shape: tuple[Any, ...]) -> Form | None:
+    """|cx| = |c||x| and sign(cx) = sign(c)sign(x), always."""
+    c = args[0].terms[0].coef if len(args[0].terms) == 1 else 1
+    if c == 1 or not args[0].terms[0].factors:
+        return None
+    inner = run.elementwise(op, [args[0].scaled(Fraction(1) / c)], {}, shape)
+    return inner.scaled((c if c > 0 else -c) if op.name == "abs" else 1 if c > 0 else -1)
+
+
+_FUNCTIONS: dict[str, Callable[[Canonicaliser, Op, Sequence[Form], tuple[Any, ...]], Form | None]] = {
+    "exp": lambda run, op, args, shape: _exp(run, args[0]),
+    "log": lambda run, op, args, shape: _log(run, args[0]),
+    "conj": lambda run, op, args, shape: conjugate(run, args[0]),
+    "real": lambda run, op, args, shape: part(run, op, args[0]),
+    "imag": lambda run, op, args, shape: part(run, op, args[0]),
+    "logical_and": _of_alike,
+    "logical_or": _of_alike,
+    "gt": _of_relu,
+    "ne": _of_relu,
+    "step": _step,
+    "erfc": _erfc,
+    "abs": _of_multiple,
+    "sign": _of_multiple,
+}
 
 
 def _single(form: Form, name: str) -> Factor | None:
