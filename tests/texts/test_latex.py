@@ -74,6 +74,8 @@ RAW = [
     (op("solve", A, v), r"A^{-1} v"),
     (v[1:3], r"v_{[1:3]}"),
     (op("cumsum", v, dim=0), r"\operatorname{cumsum}\left(v\right)"),
+    (op("argmax", v, dim=0, keepdim=False), r"\operatorname{argmax}\left(v\right)"),
+    (op("argcummax", v, dim=0), r"\operatorname{argcummax}\left(v\right)"),
 ]
 
 

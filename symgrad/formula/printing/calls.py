@@ -9,7 +9,7 @@ from typing import Any
 
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.latex import Writer, kind_of
-from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, DEFAULTS, PLACED, own_axes
+from symgrad.formula.printing.parameters import AXES, DEFAULTS, PLACED, has_one_axis
 from symgrad.formula.printing.pieces import ATOM, POWER, Piece, brackets, text_of
 from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.term import SYMBOL, Term
@@ -164,7 +164,7 @@ def called(w: Writer, t: Term) -> Piece:
         whole = isinstance(dims, tuple) and dims == tuple(range(t.args[0].ndim))
         if whole and t.op.name not in (*AXES, "squeeze") and (t.op.name != "logsumexp" or t.args[0].ndim == 1):
             subscript = ""
-        if dims in (0, (0,)) and t.op.name in ALONG_VECTORS and t.args[0].ndim == own_axes(t.op.name):
+        if dims == ((0,) if axes == "dims" else 0) and has_one_axis(t.op, t.args[0].ndim):
             subscript = ""
     spread = t.op.kind == "elementwise"
     texts = [text_of(w.operand(a, t.shape) if spread else exact(w, a)) for a in t.args]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from symgrad.op import Op
+
 DEFAULTS: dict[str, Any] = {
     "keepdim": False, "descending": False, "skip_nan": False, "step": 1, "dilation": 1, "correction": 1,
     "largest": True, "right": False,
@@ -13,11 +15,10 @@ AXES = ("flip", "roll")
 """Ops whose axes are called dims."""
 PLACED = {"roll": "shifts", "windows": "size", "windows_sum": "size", "argkth": "k", "argtop": "k"}
 """The parameters that are written as arguments, without their names."""
-ALONG_VECTORS = (*AXES, "cumsum", "cumprod", "logcumsumexp", "cummax", "cummin", "argsort", "sort", "gather",
-                 "scatter_into", "windows", "windows_sum")  # fmt: skip
-"""Ops along an axis, of which a vector has one."""
+_NEW_AXES = ("stack", "unsqueeze")
+"""Ops whose axis is one of the result, which has more of them than the argument."""
 
 
-def own_axes(name: str) -> int:
-    """How many axes the argument of such an op has for a vector: windows have an axis inside of each of them."""
-    return 2 if name == "windows_sum" else 1
+def has_one_axis(op: Op, ndim: int) -> bool:
+    """Whether an op along an axis has no other: that of a vector, or of windows, which have one inside of each."""
+    return op.name not in _NEW_AXES and ndim == (2 if op.name == "windows_sum" else 1)

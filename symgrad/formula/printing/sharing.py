@@ -17,7 +17,7 @@ LINE_SIGNS = 4
 
 _UNSEEN = re.compile(r"[{}^_&]|\\\\|\\(?:left|right|quad|(?:begin|end)(?!\{bmatrix\}).*|[,:;!])")
 
-_WRAPPERS = frozenset({"inv", "permute", "neg", "squeeze", "unsqueeze", "expand", "diag", "cast"})
+_WRAPPERS = frozenset({"inv", "permute", "neg", "squeeze", "unsqueeze", "expand", "cast"})
 """What stands as a sign at its argument, which gets the name: not of the inverse of S, but of S."""
 
 

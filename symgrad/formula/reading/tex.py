@@ -19,7 +19,7 @@ from symgrad.formula.canonical.normal import size_text
 from symgrad.formula.printing.decompositions import NOTES, read_line
 from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.names import bolded, spellings, texts
-from symgrad.formula.printing.parameters import ALONG_VECTORS, AXES, PLACED, own_axes
+from symgrad.formula.printing.parameters import AXES, PLACED, has_one_axis
 from symgrad.formula.reading.atoms import ATOMS, KINDS, word
 from symgrad.formula.reading.called import called
 from symgrad.formula.reading.indices import Indexed, without_own
@@ -27,6 +27,7 @@ from symgrad.formula.reading.options import OptionReader, literal_of, picked
 from symgrad.formula.reading.recurrences import expanded, has_recurrence
 from symgrad.formula.reading.text import (
     Tokens,
+    has_dim,
     known_op,
     power,
     size_letters,
@@ -564,8 +565,8 @@ class _TexReader(OptionReader):
             params["dims"] = (0,) if axes is None else axes
         elif axes is not None:
             params["dim"] = axes[0]
-        elif name in ("prod", "argmax", "argmin") or (name in ALONG_VECTORS and terms[0].ndim == own_axes(name)):
-            params["dim"] = 0
+        elif has_dim(found) and (name in ("prod", "argmax", "argmin") or has_one_axis(found, terms[0].ndim)):
+            params.setdefault("dim", 0)
         try:
             return value_of(op(name, *terms, **params))
         except (TypeError, KeyError) as error:

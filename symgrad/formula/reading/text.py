@@ -494,8 +494,17 @@ def piecewise(pairs: list[Any]) -> Any:
 
 def usual(op: Op) -> dict[str, Any]:
     """The parameters of an op that are not written where they say what is usual."""
+    return {name: DEFAULTS[name] for name in _parameters(op) if name in DEFAULTS}
+
+
+def has_dim(op: Op) -> bool:
+    """Whether an op runs along an axis."""
+    return "dim" in _parameters(op)
+
+
+def _parameters(op: Op) -> list[str]:
     rules = [f for f in (op.infer, op.kernel) if inspect.isfunction(f)]
-    return {name: DEFAULTS[name] for f in rules for name in inspect.signature(f).parameters if name in DEFAULTS}
+    return [name for f in rules for name in inspect.signature(f).parameters]
 
 
 def known_op(name: str, tokens: Tokens) -> Op:
