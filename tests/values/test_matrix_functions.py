@@ -148,3 +148,22 @@ def test_lower_triangles_are_solved_row_by_row(n):
 
     for found in (solved(sg.tensor(triangle), sg.tensor(b)).numpy(), sg.compile(solved, triangle, b)(triangle, b)):
         np.testing.assert_allclose(found, exact.astype(float), rtol=1e-8)
+
+
+def test_second_derivatives_of_lu_do_not_depend_on_the_scale():
+    """What came back for L was taken from, and added to, what came back for U, which is 1e20 times smaller here."""
+    rng = np.random.default_rng(3)
+    matrix, inward, outward = rng.standard_normal((3, 4, 5))
+
+    def second(scale):
+        x = sg.tensor(scale * matrix, requires_grad=True)
+        packed, _ = linalg.lu_factor(x)
+        (slope,) = sg.autograd.grad((packed * inward).sum(), x, create_graph=True)
+        (found,) = sg.autograd.grad((slope * outward).sum(), x)
+        return found.numpy()
+
+    # L does not change with the scale s, and U is s times what it is: the derivative is l/s² + u/s.
+    of_u = 4 * second(2.0) - second(1.0)
+    of_l = second(1.0) - of_u
+    np.testing.assert_allclose(second(1e20) * 1e20, of_u, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(second(1e-20) * 1e-40, of_l, rtol=1e-9, atol=1e-12)

@@ -69,7 +69,7 @@ def _lu_vjp(g: Any, out: Any, like: Any) -> Any:
         square, moved = (narrow_op(a, dim=axis, start=0, length=columns) for a in (out, g))
         below, rest = narrow_op(g, **further), narrow_op(out, **further)
     upper = triu_op(square, k=0)
-    lower = square - upper + _identity(square)
+    lower = tril_op(square, k=-1) + _identity(square)
     left = tril_op(mH(lower) @ tril_op(moved, k=-1), k=-1)
     right = triu_op(moved, k=0) @ mH(upper)
     right = triu_op(right if below is None else right - mH(rest) @ below, k=0)
