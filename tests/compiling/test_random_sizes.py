@@ -117,3 +117,34 @@ def test_recorded_programs_are_right_at_other_sizes_or_refused(seed):
         wanted = derived(f, row, order, by).detach().numpy()
         assert found.shape == wanted.shape, text
         assert np.allclose(found, wanted, rtol=1e-6, atol=1e-9, equal_nan=True), text
+
+
+def _row(x):
+    return (x**2).mT[1:].reshape(-1)[1]
+
+
+BY_CHANCE = {
+    "rows": (_row, True),
+    "columns": (lambda x: (x**2)[:, 1:].reshape(-1)[1], True),
+    "in the middle": (lambda x: ((x**2)[:, 1:, None] * x[:, None, :]).reshape(x.shape[0], -1), True),
+    "slope of rows": (lambda x: sg.autograd.grad(_row(x), x, create_graph=True)[0], False),
+    "slope of columns": (
+        lambda x: sg.autograd.grad((x**2)[:, 1:].flatten().cumsum(0)[1], x, create_graph=True)[0],
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_CHANCE)
+def test_parts_of_one_row_by_chance_are_reshaped_as_they_are_at_other_sizes(name):
+    """Slopes were put into all of n - 1 rows where the recorded run had one."""
+    function, open_ = BY_CHANCE[name]
+    rng = np.random.default_rng(0)
+    small, large = (sg.tensor(rng.normal(size=s), requires_grad=True, name="x") for s in ((5, 2), (3, 4)))
+    program = sg.compile(function(small), ["x"])
+    np.testing.assert_allclose(program(small.detach().numpy()), function(small).detach().numpy())
+    if open_:
+        np.testing.assert_allclose(program(large.detach().numpy()), function(large).detach().numpy())
+    else:
+        with pytest.raises(sg.errors.ShapeError, match="was compiled for size 2"):
+            program(large.detach().numpy())

@@ -268,6 +268,9 @@ def put(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
     out = np.zeros(shape, getattr(g, "dtype", float))
     parts = index if isinstance(index, tuple) else (index,)
     if all(isinstance(p, (int, np.integer, slice)) or p is None or p is Ellipsis for p in parts):
+        room = out[index].shape
+        if np.shape(g) not in ((), room):  # a program at sizes that it does not hold for
+            raise ValueError(f"what is put back has shape {np.shape(g)}, and its place {room}")
         out[index] = g
     elif np.size(g):  # of no entries the places may be anywhere
         _at(np.add, out, index, g)

@@ -324,12 +324,21 @@ def _place_text(part: tuple[Any, ...], index: Index, shape: tuple[Any, ...]) -> 
     return index.text()
 
 
+def _put_shape(part: tuple[Any, ...], *places: tuple[Any, ...], index: Index, shape: Any) -> tuple[Any, ...]:
+    """The shape of the whole.  Raises ``ShapeError`` where a part of one row goes to n - 1, which are one by chance."""
+    if any(isinstance(n, str) for n in (*part, *shape)):
+        room = indexed_shape(tuple(shape), *places, index=index)
+        if len(room) == len(part) and any(n == 1 != m or m == 1 != n for n, m in zip(part, room, strict=True)):
+            raise ShapeError(f"a part of shape {part} is no part of shape {room} at other sizes")
+    return tuple(shape)
+
+
 put_op: Op = primitive(
     "put",
     lambda g, *places, index, shape: kernels.put(g, index.filled(places), shape),
     (lambda g, out, like, *places, index, shape: getitem_op(g, *places, index=index),),
     linear=True,
-    infer=lambda *_, index, shape: tuple(shape),
+    infer=_put_shape,
     result=lambda g, *places, index, shape: g,
     size_params=("shape",),
     node=lambda *_, index, shape: _put_node(shape, index),

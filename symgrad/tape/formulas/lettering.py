@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from symgrad.errors import ShapeError
@@ -168,12 +168,13 @@ class Lettering:
         """
         out: list[Any] = []
         open_shape = any(n.__class__ is Rest for n in new)
-        for sizes, targets in _regrouped(list(zip(old, known, strict=True)), new):
+        for sizes, targets, chance in _regrouped(list(zip(old, known, strict=True)), new):
             letters = any(isinstance(size, str) for size in sizes)
             if sizes and all(isinstance(size, int) for size in sizes):
                 out += map(int, targets)  # a number of entries is that of numbers, whatever letters they may be
                 continue
-            if len(targets) == 1 and letters and (len(sizes) == 1 or targets[0] not in self.letters):
+            alone = len(targets) == 1 and letters and (len(sizes) == 1 or targets[0] not in self.letters)
+            if alone or (chance and len(targets) == 1 and self._is_left(targets[0], targets, sizes)):
                 if (open_shape or len(sizes) == 1) and self._number_of(targets[0]) is not None:
                     self.told.add(targets[0])
                     self._check_plain()
@@ -185,7 +186,7 @@ class Lettering:
                 for n in targets
             ]
             given = self.recorded and any(n.__class__ is int for n in targets)
-            if given and letters and not self._fill(made, known_sizes):
+            if (given or chance) and letters and not self._fill(made, known_sizes):
                 raise ShapeError(f"entries of {sizes} are no longer those of {made} at other sizes")
             out += made
         return tuple(out)
@@ -202,24 +203,34 @@ class Lettering:
         return self._same_size(*products)
 
 
-def _regrouped(old: list[tuple[int, Any]], new: tuple[int, ...]) -> Iterator[tuple[list[Any], list[int]]]:
-    """The shortest runs of old axes and new ones that have as many entries: sizes as letters, and as numbers."""
+def _regrouped(old: list[tuple[int, Any]], new: tuple[int, ...]) -> list[tuple[list[Any], list[int], bool]]:
+    """The shortest runs of old axes and new ones that have as many entries: sizes as letters, and as numbers.
+
+    The last part tells whether an axis of them has one entry by chance, as n - 1 rows do where n is 2.
+    """
     if 0 in new:
-        yield [], list(new)  # nothing tells which of the axes without entries belong together
-        return
+        return [([], list(new), False)]  # nothing tells which of the axes without entries belong together
     rest = iter(old)
+    found: list[tuple[list[Any], list[int], bool]] = []
     sizes: list[Any] = []
     targets: list[int] = []
     entries = wanted = 1
+    chance = False
     for n in new:
         targets.append(n)
         wanted *= n
         while entries < wanted:
             size, letter = next(rest, (wanted, None))
             entries *= size
-            sizes += [letter] * (size != 1)
+            single = size == 1 and isinstance(letter, str)
+            chance = chance or single
+            sizes += [letter] * (size != 1 or single)
         if entries == wanted:
-            yield sizes, targets
-            sizes, targets, entries, wanted = [], [], 1, 1
+            found.append((sizes, targets, chance))
+            sizes, targets, entries, wanted, chance = [], [], 1, 1, False
     if targets:
-        yield [], targets
+        found.append(([], targets, False))
+    left = [letter for size, letter in rest if size == 1 and isinstance(letter, str)]
+    if left and found and found[-1][0]:
+        found[-1] = [*found[-1][0], *left], found[-1][1], True
+    return found
