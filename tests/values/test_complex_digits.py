@@ -75,3 +75,16 @@ def test_gates_far_to_the_left_are_no_nan():
         assert np.isfinite(slope.detach().numpy()).all()
         assert np.isfinite(bend.numpy()).all()
     np.testing.assert_allclose(sg.compile(sg.sigmoid)(points), want, rtol=1e-15, atol=1e-307)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_curvatures_of_logaddexp_where_one_operand_is_far_below(dtype):
+    """1 - σ was 0 there, or had few digits."""
+    far = 15.58 if dtype is np.complex64 else 36.0
+    x, y = (sg.tensor(np.array([z], dtype), requires_grad=True) for z in (far - 0.7j, 0.2 + 0.1j))
+    (slope,) = sg.autograd.grad(sg.logaddexp(x, y), x, sg.ones_like(x), create_graph=True)
+    (found,) = sg.autograd.grad(slope, x, sg.ones_like(x))
+    below = np.exp(-(complex(x.item()) - complex(y.item())))
+    np.testing.assert_allclose(
+        found.conj().numpy(), below / (1 + below) ** 2, rtol=3e-6 if dtype is np.complex64 else 1e-13
+    )

@@ -14,6 +14,7 @@ from symgrad import kernels
 from symgrad.op import Op
 from symgrad.op import elementwise as _elementwise
 from symgrad.op.partials import over
+from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.rules import refusals
 from symgrad.ops.rules.constants import exact, one
 from symgrad.ops.rules.kinks import at_kink
@@ -374,6 +375,10 @@ gated: Op = _elementwise(
 logaddexp.vjps = logaddexp.jvps = (
     lambda g, out, x, y: gated(g, x - y),
     lambda g, out, x, y: gated(g, y - x),
+)
+logaddexp.conj_vjps = (
+    lambda g, out, x, y: gated(g, conj(x - y)),
+    lambda g, out, x, y: gated(g, conj(y - x)),
 )
 
 
