@@ -216,3 +216,21 @@ def test_what_another_graph_decided_by_a_variable_of_the_same_name_does_not_coun
     assert not program.source.count("Holds")
     assert program(np.full((5, 2), 2.0)) == 40.0
     assert kept.shape == (3,)
+
+
+def by_an_entry(x):
+    return 2 * x if x[1] > 0 else x
+
+
+def by_a_number(x):
+    return x if x.sum().item() > 0 else -x
+
+
+@pytest.mark.parametrize("f", [by_an_entry, by_a_number])
+def test_a_result_that_is_the_variable_itself(f):
+    """No operation is recorded, and the way is chosen all the same."""
+    values = np.array([1.3, -0.7])
+    program = sg.compile(f(sg.tensor(values, requires_grad=True, name="x")), ["x"])
+    np.testing.assert_array_equal(program(values), values)
+    with pytest.raises(sg.errors.ArgumentError, match="recorded with other values"):
+        program(-values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -142,12 +143,13 @@ def conditions(reading: Reading, derivative: bool, by: Sequence[Any] = ()) -> Co
     return Conditions(found, reading.symbols)
 
 
-def looks_before(reading: Reading, names: Collection[str] = ()) -> list[Look]:
+def looks_before(reading: Reading, names: Collection[str] = (), alone: float = 0) -> list[Look]:
     """What the program looked at of the leaves of a graph until the last of it was recorded.
 
-    And of the last constants with these ``names``, such as labels of which lists were made, which no graph knows.
+    Of leaves ``alone``, which are no younger for being a result, until then.  And of the last constants with these
+    ``names``, such as labels of which lists were made, which no graph knows.
     """
-    since, until = reading.span or (0, max((node.sequence_nr for node in reading.nodes), default=0))
+    since, until = reading.span or (0, max((node.sequence_nr for node in reading.nodes), default=alone))
     rows = [(look, look.alive()) for look in looks() if since <= look.at < until]
     named = {name: id(leaf) for _, row in rows for leaf in row if (name := getattr(leaf, "name", None)) in names}
     mine = {*map(id, reading.leaves), *named.values()}
@@ -161,7 +163,7 @@ def choices_of(reading: Reading, names: Collection[str] = ()) -> Iterator[tuple[
     prints its losses chooses nothing.
     """
     numbers: set[Any] | None = None
-    for look in looks_before(reading, names):
+    for look in looks_before(reading, names, math.inf):
         if look.how not in _CHOOSING:
             numbers = _numbers(reading.nodes) if numbers is None else numbers
             entries = [] if look.seen is None or look.how in _ARRAYS else look.seen.ravel().tolist()
