@@ -305,3 +305,77 @@ def test_operators_have_formulas() -> None:
     point = x.detach().numpy()
     assert symgrad.formula(y).evaluate(x=point) == pytest.approx(y.item())
     assert np.allclose(symgrad.formula(x.grad).evaluate(x=point), x.grad.numpy())
+
+
+def test_operators_declared_in_pieces(t):
+    """Library, define and impl: a schema first, and what computes it later."""
+    lib = t.library.Library("pieces", "DEF")
+    assert lib.define("scaled(Tensor x, float k=2.0) -> Tensor") == "scaled"
+    lib.impl("scaled", lambda x, k=2.0: x * k, "CompositeImplicitAutograd")
+    x = t.ones(2, requires_grad=True)
+    (t.ops.pieces.scaled(x) + t.ops.pieces.scaled(x, k=3.0)).sum().backward()
+    assert x.grad.tolist() == [5, 5]
+    t.library.define("pieces::grown", "(Tensor x) -> Tensor")
+
+    @t.library.impl("pieces::grown", "cpu")
+    def grown(x):
+        return x.exp()
+
+    t.library.register_autograd(
+        "pieces::grown",
+        lambda ctx, g: 10 * g * ctx.saved_tensors[0],
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(output),
+    )
+    y = t.zeros(2, requires_grad=True)
+    t.ops.pieces.grown(y).sum().backward()
+    assert y.grad.tolist() == [10, 10]
+
+
+def test_schemas_tell_what_arguments_are(t):
+    lib = t.library.Library("schemas", "FRAGMENT")
+    lib.define("both(Tensor x, *, int k) -> (Tensor, Tensor)")
+    lib.define("added(Tensor[] xs, Tensor? y=None) -> Tensor")
+    lib.define("raised_(Tensor(a!) x) -> ()")
+    lib.define("missing(Tensor x) -> Tensor")
+    lib.impl("both", lambda x, *, k: (x * k, x + k), "CPU")
+    lib.impl("added", lambda xs, y=None: xs[0] + xs[1] + (0 if y is None else y), "CompositeExplicitAutograd")
+
+    def raised(x):
+        x.add_(1)
+
+    lib.impl("raised_", raised, "CPU")
+    x = t.ones(2)
+    assert [o.tolist() for o in t.ops.schemas.both(x, k=3)] == [[3, 3], [4, 4]]
+    assert t.ops.schemas.added([x, x]).tolist() == [2, 2]
+    assert t.ops.schemas.added([x, x], x).tolist() == [3, 3]
+    t.ops.schemas.raised_(x)
+    assert x.tolist() == [2, 2]
+    with pytest.raises(RuntimeError):
+        t.ops.schemas.both(x)
+    with pytest.raises(NotImplementedError, match="Could not run"):
+        t.ops.schemas.missing(x)
+    with pytest.raises(ValueError, match=r"schema"):
+        t.library.define("schemas::odd", "Tensor x -> Tensor")
+    with pytest.raises((RuntimeError, ValueError)):
+        t.library.define("schemas::odd", "(Foo x) -> Tensor")
+    with pytest.raises(ValueError, match="Unsupported kind"):
+        t.library.Library("schemas", "FOO")
+
+
+def test_an_operator_may_bring_its_own_history(t):
+    class Seven(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 7 * g
+
+    lib = t.library.Library("history", "DEF")
+    lib.define("seven(Tensor x) -> Tensor")
+    lib.impl("seven", Seven.apply, "Autograd")
+    lib.impl("seven", lambda x: x * x, "CPU")
+    x = t.ones(2, requires_grad=True)
+    t.ops.history.seven(x).sum().backward()
+    assert x.grad.tolist() == [7, 7]

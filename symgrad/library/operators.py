@@ -1,4 +1,4 @@
-"""torch.library for code that asks for it: functions with a schema and a name, and the gradients that they are given.
+"""Custom operators: functions with a schema and a name, and the gradients that they are given.
 
 A custom operator is a :class:`symgrad.autograd.Function` that is written in pieces: what computes it, and later, if at
 all, how its gradient is found and what it does to a batch.  There is no dispatcher below: kernels for other devices and
@@ -113,6 +113,8 @@ class CustomOpDef:
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
         self._function = _function_of(self)
+        self._recorded: Callable[..., Any] | None = None
+        """What is differentiated itself, instead of being given a gradient."""
         self.default = self  # the one overload that there is
 
     def __repr__(self) -> str:
@@ -143,6 +145,8 @@ class CustomOpDef:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The operator on its arguments; raises ``RuntimeError`` where they do not fit the declaration."""
         row, named = self._bound(args, kwargs)
+        if self._recorded is not None:
+            return self._recorded(*row, **named)
         if self._changes:
             with no_grad():
                 return self._run(*row, **named)
@@ -401,7 +405,7 @@ def custom_op(
     return made if fn is None else made(fn)
 
 
-def _registered(op: Any) -> CustomOpDef:
+def registered(op: Any) -> CustomOpDef:
     """The operator itself, or the one of that name; raises torch's ``AttributeError`` for a name that is unknown."""
     if isinstance(op, CustomOpDef):
         return op
@@ -430,7 +434,7 @@ def register_autograd(
     tensor(2.)
     """
     del lib
-    _registered(op).register_autograd(backward, setup_context=setup_context)
+    registered(op).register_autograd(backward, setup_context=setup_context)
 
 
 def register_kernel(op: Any, device_types: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:
@@ -449,9 +453,7 @@ def register_kernel(op: Any, device_types: Any, func: Callable[..., Any] | None 
     tensor(2.5000)
     """
     del lib
-    return (
-        _registered(op).register_kernel(device_types, func) if func else _registered(op).register_kernel(device_types)
-    )
+    return registered(op).register_kernel(device_types, func) if func else registered(op).register_kernel(device_types)
 
 
 def register_fake(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None, **_: Any) -> Any:
@@ -468,7 +470,7 @@ def register_fake(op: Any, func: Callable[..., Any] | None = None, /, *, lib: An
     ...     return sg.empty_like(x)
     """
     del lib
-    found = _registered(op)
+    found = registered(op)
     return found.register_fake if func is None else found.register_fake(func)
 
 
@@ -486,4 +488,4 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: An
     2
     """
     del lib
-    return _registered(op).register_vmap(func)
+    return registered(op).register_vmap(func)

@@ -1,0 +1,152 @@
+"""Operators that are declared by a schema, and filled with what computes them later."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from symgrad.errors import ArgumentError
+from symgrad.library.operators import custom_op, registered
+from symgrad.tensor import Tensor
+
+__all__ = ["Library", "define", "impl"]
+
+
+_DECLARED: dict[str, Any] = {
+    "Tensor": Tensor, "int": int, "SymInt": int, "float": float, "bool": bool, "str": str, "complex": complex,
+    "Scalar": int | float | bool | complex,
+}  # fmt: skip
+"""What a schema's words mean."""
+_PARAMETER = re.compile(
+    r"(?P<type>\w+)(?:\((?P<alias>[^)]*)\))?(?P<marks>[\[\]?\d]*)\s*(?P<name>\w*)(?:=(?P<default>.*))?"
+)
+
+
+def _declared(text: str) -> tuple[Any, str, Any, bool]:
+    """``(type, name, default, whether it is changed)`` of a parameter or result of a schema."""
+    found = _PARAMETER.fullmatch(text.strip())
+    if found is None or found["type"] not in _DECLARED:
+        raise ArgumentError(f"a schema's parameters are such as 'Tensor x' or 'float[] scales', not {text.strip()!r}")
+    kind: Any = _DECLARED[found["type"]]
+    for mark in re.findall(r"\[\d*\]|\?", found["marks"]):
+        kind = kind | None if mark == "?" else list[kind]
+    default = inspect.Parameter.empty
+    if found["default"] is not None:
+        default = ast.literal_eval({"true": "True", "false": "False"}.get(found["default"], found["default"]))
+    return kind, found["name"], default, "!" in (found["alias"] or "")
+
+
+def _stub(schema: str) -> tuple[Callable[..., Any], tuple[str, ...]]:
+    """A function of a schema's signature, which has no kernel yet, and the names of the arguments that it changes."""
+    inside, arrow, after = schema.strip().rpartition("->")
+    if not (arrow and inside.strip().startswith("(") and inside.strip().endswith(")")):
+        raise ArgumentError(f"a schema is such as '(Tensor x, float scale=1.0) -> Tensor', not {schema!r}")
+    parameters: list[inspect.Parameter] = []
+    changed: list[str] = []
+    way: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    for part in _split(inside.strip()[1:-1]):
+        if part == "*":
+            way = inspect.Parameter.KEYWORD_ONLY
+            continue
+        kind, name, default, changes = _declared(part)
+        parameters.append(inspect.Parameter(name, way, default=default, annotation=kind))
+        changed += [name] * changes
+    after = after.strip()
+    results = [_declared(part)[0] for part in _split(after[1:-1])] if after.startswith("(") else [_declared(after)[0]]
+    given = None if not results else results[0] if len(results) == 1 else tuple.__class_getitem__(tuple(results))
+
+    def stub(*_: Any, **__: Any) -> Any:
+        raise NotImplementedError("Could not run this operator: no kernel was registered for it with impl()")
+
+    stub.__signature__ = inspect.Signature(parameters, return_annotation=given)  # type: ignore[attr-defined]
+    stub.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": given}
+    return stub, tuple(changed)
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that stand in no brackets."""
+    return [part.strip() for part in re.split(r",(?![^\[(]*[\])])", text) if part.strip()]
+
+
+def define(qualname: str, schema: str, *, lib: Any = None, tags: Sequence[Any] = ()) -> None:
+    """An operator named ``namespace::name`` with a signature, such as ``"(Tensor x, float k=1.0) -> Tensor"``.
+
+    What computes it comes later, by :func:`impl`.  Raises ``ArgumentError`` for a schema that cannot be read.
+
+    >>> import symgrad as sg
+    >>> sg.library.define("doc::shifted", "(Tensor x, float by=1.0) -> Tensor")
+    >>> @sg.library.impl("doc::shifted", "cpu")
+    ... def shifted(x, by):
+    ...     return x + by
+    >>> sg.ops.doc.shifted(sg.tensor(1.0))
+    tensor(2.)
+    """
+    del lib, tags
+    stub, changed = _stub(schema)
+    custom_op(qualname, stub, mutates_args=changed)
+
+
+_RECORDED = ("CompositeImplicitAutograd", "Autograd", "AutogradCPU", "autograd")
+_COMPUTING = ("cpu", "default", "CompositeExplicitAutograd")
+
+
+def impl(qualname: str, types: str | Sequence[str], func: Callable[..., Any] | None = None, *, lib: Any = None) -> Any:
+    """What computes an operator, on devices or for torch's dispatch keys; a decorator without ``func``.
+
+    A function for ``CompositeImplicitAutograd`` or ``Autograd`` is differentiated itself; of others the gradient is
+    what :func:`register_autograd` is told.  Other devices are never asked.
+
+    >>> import symgrad as sg
+    >>> sg.library.define("doc::squared", "(Tensor x) -> Tensor")
+    >>> sg.library.impl("doc::squared", "CompositeImplicitAutograd", lambda x: x * x)
+    >>> x = sg.tensor(3.0, requires_grad=True)
+    >>> sg.ops.doc.squared(x).backward()
+    >>> x.grad
+    tensor(6.)
+    """
+    del lib
+    op, keys = registered(qualname), [types] if isinstance(types, str) else list(types)
+
+    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        if any(key in _RECORDED for key in keys):
+            op._recorded = fn
+        elif any(key.lower() in map(str.lower, _COMPUTING) for key in keys):
+            op._run = fn
+        return fn
+
+    if func is None:
+        return register
+    register(func)
+    return None
+
+
+class Library:
+    """Operators of one namespace, declared and filled in pieces: ``Library("mylib", "DEF")``.
+
+    >>> import symgrad as sg
+    >>> lib = sg.library.Library("doc2", "DEF")
+    >>> lib.define("tripled(Tensor x) -> Tensor")
+    'tripled'
+    >>> lib.impl("tripled", lambda x: 3 * x, "CompositeImplicitAutograd")
+    >>> sg.ops.doc2.tripled(sg.tensor(2.0))
+    tensor(6.)
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = ""):
+        if kind not in ("DEF", "IMPL", "FRAGMENT"):
+            raise ArgumentError(f"Unsupported kind: {kind}")
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Sequence[Any] = ()) -> str:  # noqa: ARG002
+        """An operator by its name and signature, ``"name(Tensor x) -> Tensor"``; returns the name."""
+        name, bracket, rest = schema.partition("(")
+        define(f"{self.ns}::{name.strip()}", bracket + rest)
+        return name.strip()
+
+    def impl(self, op_name: str, fn: Callable[..., Any], dispatch_key: str = "", **_: Any) -> None:
+        """What computes an operator of this namespace; see :func:`impl`."""
+        key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
+        impl(op_name if "::" in op_name else f"{self.ns}::{op_name}", key, fn)
