@@ -15,7 +15,9 @@ import pickle
 import sys
 import warnings
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -57,6 +59,24 @@ class Bundle:
 _live: weakref.WeakValueDictionary[int, Bundle] = weakref.WeakValueDictionary()
 """Records that some pickler still holds, by the identity of the objects in them (which they keep alive)."""
 _places: weakref.WeakKeyDictionary[Bundle, dict[int, int]] = weakref.WeakKeyDictionary()
+
+
+_GRADIENTS = ContextVar("gradients", default=True)
+"""Whether what is pickled takes gradients along."""
+
+
+@contextmanager
+def without_gradients() -> Iterator[None]:
+    """Inside, tensors are pickled without their ``grad``."""
+    token = _GRADIENTS.set(False)
+    try:
+        yield
+    finally:
+        _GRADIENTS.reset(token)
+
+
+def _gradient(tensor: Any) -> Any:
+    return tensor._extra.grad if _GRADIENTS.get() else None
 
 
 def reduce_tensor(tensor: Any) -> tuple[Any, ...]:
@@ -117,7 +137,7 @@ def _parts(item: Any) -> list[Any]:
     else:
         below = [item._node]
         if item._extra is not None:
-            below += [item._extra.grad, item._extra.source, *_pairs(item._extra.origin)]
+            below += [_gradient(item), item._extra.source, *_pairs(item._extra.origin)]
     return [x for x in below if isinstance(x, _KINDS)]
 
 
@@ -262,7 +282,7 @@ def _tensor_extra(tensor: Any, ref: Any) -> Any:
         "recipe": _recipe(extra),
         "sized": extra.sized,
         "retains": extra.retains,
-        "grad": ref(extra.grad),
+        "grad": ref(_gradient(tensor)),
         "source": ref(extra.source),
         "origin": _passes(tensor, ref),
         "hooks": _named_hooks(extra.hooks),

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import pickle
+from contextlib import ExitStack
 from typing import Any
 
 from symgrad.devices import on_cpu
 from symgrad.errors import ArgumentError
+from symgrad.tape.pickling import without_gradients
 
 
 def save(obj: Any, f: Any, pickle_protocol: int = 4) -> None:
     """Write tensors, or containers of tensors, to a file: a path, or a file open for writing bytes.
 
-    The file is a pickle: graphs and formulas are kept, and it is symgrad's own, not torch's.
+    The file is a pickle: graphs and formulas are kept, and it is symgrad's own, not torch's.  Gradients (``grad``) are
+    not written, as in torch: training goes on with none.
 
     >>> import io
     >>> import symgrad as sg
@@ -23,11 +26,10 @@ def save(obj: Any, f: Any, pickle_protocol: int = 4) -> None:
     >>> sg.load(file)
     {'w': tensor([1., 2.])}
     """
-    if isinstance(f, (str, os.PathLike)):
-        with open(f, "wb") as file:
-            pickle.dump(obj, file, pickle_protocol)
-    else:
-        pickle.dump(obj, f, pickle_protocol)
+    with ExitStack() as stack:
+        stack.enter_context(without_gradients())
+        file = stack.enter_context(open(f, "wb")) if isinstance(f, (str, os.PathLike)) else f
+        pickle.dump(obj, file, pickle_protocol)
 
 
 _NUMPY = ("_reconstruct", "scalar", "ndarray", "dtype")

@@ -206,3 +206,16 @@ def test_deep_copies_of_parameters_are_their_values_alone(t):
     assert weight.grad.tolist() == [20, 40]
     frozen = t.nn.Parameter(t.ones(2), requires_grad=False)
     assert not copy.deepcopy(frozen).requires_grad
+
+
+def test_files_have_no_gradients(t):
+    """Training that goes on from a file began with the gradients of the step at which it was written."""
+    weight, x = t.nn.Parameter(t.tensor([1.0, 2.0])), t.ones(2, requires_grad=True)
+    (weight * x).sum().backward()
+    found = stored(t, {"weight": weight, "others": [x]})
+    for made in (found["weight"], found["others"][0]):
+        assert made.requires_grad
+        assert made.grad is None
+    (found["weight"] * 3).sum().backward()
+    assert found["weight"].grad.tolist() == [3, 3]
+    assert x.grad.tolist() == [1, 2]
