@@ -340,11 +340,12 @@ def _in_decays(writer: Writer, piece: Piece, size: Any, first: int) -> list[tupl
     """The coefficients, what each is multiplied with, and whether that is 0 far out: powers of t = e^-|w|.
 
     1 - x + x t is 1 + x (t - 1) where t is e^-1/x: far out, where that is next to 1, the terms of the first one cancel.
+    So do those of l - 2 l t + l t² near 0, where l is a logarithm, which has no series there.
     """
     n = piece.highest
     coefs = {abs(k - first): poly for k, poly in piece.coefs.items()}
     plain = [(coefs[k], size.decay(Fraction(k)) if k else None, k > 0) for k in sorted(coefs)]
-    if piece.numbers is not None or not size.vanishes:
+    if piece.numbers is not None or not (size.vanishes or _have_logarithms(writer, piece)):
         return plain
     about = _about_one(coefs)  # Σ b (t - 1)^k
     other = _about_one({n - k: poly for k, poly in coefs.items()})  # Σ c (1 - t)^k t^(n - k)
@@ -358,6 +359,12 @@ def _in_decays(writer: Writer, piece: Piece, size: Any, first: int) -> list[tupl
         by = writer.product(Fraction(1), powers) if any(p for _, p in powers) else None
         found.append((times(poly, -1) if best is other and k % 2 else poly, by, best is other and k < n))
     return found
+
+
+def _have_logarithms(writer: Writer, piece: Piece) -> bool:
+    """Whether a coefficient is a multiple of a logarithm."""
+    atoms = {g for poly in piece.coefs.values() for m in poly for g, _ in m}
+    return any(writer.field.generators[g].kind == "log" for g in atoms)
 
 
 def _about_one(coefs: dict[int, Polynomial]) -> dict[int, Polynomial]:
