@@ -19,6 +19,7 @@ from symgrad.ops.calls.naming import CHANGES, INPLACE, SPACES, WORDS, by_name
 from symgrad.ops.torch_nodes.labels import LABELS
 from symgrad.tape import fast
 from symgrad.tape.backward.siblings import join
+from symgrad.tape.forward.carried import Carried
 from symgrad.tape.memory.alone import PLAIN, swift, written
 from symgrad.tape.memory.inplace import reshape_inplace
 from symgrad.tape.memory.versions import storage
@@ -341,7 +342,7 @@ def bind(cls: Any) -> dict[str, Callable[..., Any]]:
     bind_operators(cls)
     _bind_inplace(cls)
     in_place = [f"{name}_" for name in (*_WRITING, "gcd", "lcm", "resize_as")]
-    functions.update({name: explained(name, getattr(cls, name), {}) for name in in_place})
+    functions.update({name: explained(name, _of_carriers(cls, name), {}) for name in in_place})
     for name, dtype in _CASTS.items():
         setattr(cls, name, method(name, _caster(name, dtype)))
     spaced = SPACES["nn.functional"]
@@ -365,6 +366,17 @@ def _method(name: str, call: Callable[..., Any], op: Any, words: dict[str, str])
         return method(name, with_words(call, words) if words else call)
     made = of_two(call) if not callable(op.vjps) and len(op.vjps) == 2 else call
     return with_words(made, words) if words else made
+
+
+def _of_carriers(cls: Any, name: str) -> Callable[..., Any]:
+    """A method of tensors as a function; a dual has its own."""
+    method = getattr(cls, name)
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self, name)(*args, **kwargs) if isinstance(self, Carried) else method(self, *args, **kwargs)
+
+    return call
 
 
 def _elsewhere(function: Callable[..., Any]) -> Callable[..., Any]:

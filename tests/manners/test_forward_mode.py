@@ -420,3 +420,13 @@ def test_diagonals_that_are_filled_stand_still(t, shape, wrap):
     out, tangent = t.func.jvp(lambda a: a.clone().fill_diagonal_(0.5, wrap), (x,), (3 * x,))
     assert out.tolist() == (1 - filled / 2).tolist()
     assert tangent.tolist() == (3 - 3 * filled).tolist()
+
+
+@pytest.mark.parametrize(("name", "more", "tangents"), [("zero_", (), 0), ("fill_", (0.5,), 0), ("neg_", (), -1)])
+def test_functions_that_change_a_tensor_change_one_with_a_tangent(t, name, more, tangents):
+    """zero_ and fill_ asked for what tensors alone have; as methods they were right."""
+    forward, v = t.autograd.forward_ad, leaf(t, [1.0, -1.0])
+    with forward.dual_level():
+        dual = forward.make_dual(leaf(t, [1.0, 2.0]), v) * 1
+        assert getattr(t, name)(dual, *more) is dual
+        assert forward.unpack_dual(dual).tangent.tolist() == (tangents * v).tolist()
