@@ -7,6 +7,13 @@ import pytest
 
 import symgrad as sg
 
+
+def of_a_sum_over_axes(x):
+    """The sum is in the graph, its part is not."""
+    table = x[:, None] + x
+    return sg.ones_like(table[1:]).sum(0) * table.sum()
+
+
 FOLLOWED = [
     lambda x: sg.ones_like(x[1:]) * x.sum(),
     lambda x: sg.zeros_like(x[:-1]) + x.mean(),
@@ -18,6 +25,7 @@ FOLLOWED = [
     lambda x: sg.ones_like((2 * x).sin()[1:]) * x.sum(),
     lambda x: sg.ones_like(x.unfold(0, 2, 1)[:, 0]) * x.sum(),
     lambda x: x.sum() / x[1:].numel(),
+    of_a_sum_over_axes,
     lambda x: x.sum() / x.detach()[:-2].shape[0],
 ]
 

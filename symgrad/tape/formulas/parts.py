@@ -11,7 +11,8 @@ from typing import Any
 
 from symgrad.op import shape_of
 from symgrad.tape.formulas.sizes import Size
-from symgrad.tape.graph import Node, Source
+from symgrad.tape.graph import Node
+from symgrad.tape.record import Recorded
 
 LONGEST = 8
 """Ops between a part and that of which it is that are remembered."""
@@ -54,14 +55,14 @@ def _cut(tensor: Any) -> tuple[str, dict[str, Any]] | None:
     if place.__class__ is Node:
         steps: list[Any] = []
         for _ in range(LONGEST):
-            if place.__class__ is not Node:
-                break
             if place.op.view is not None and len(place.args) == 1:
                 steps.append((place.op, place.params or {}))
                 place = place.args[0]
-            elif (like := _of_same_shape(place)) is not None:
+            elif place.op.entrywise and (like := _of_same_shape(place)) is not None:
                 place = like
             else:
+                break
+            if place.__class__ is not Node:
                 break
         root: Callable[[], Any] = weakref.ref(place)
     else:
@@ -78,11 +79,15 @@ def _cut(tensor: Any) -> tuple[str, dict[str, Any]] | None:
 
 
 def _of_same_shape(node: Node) -> Any:
-    """An argument of an entrywise op that is as large as its result; None where there is none."""
-    if not node.op.entrywise:
-        return None
-    variables = (a for a in node.args if not isinstance(a, Source))
-    return next((a for a in variables if getattr(a, "raw_shape", None) == node.shape), None)
+    """An argument of an entrywise op that is as large as its result, and no constant; None where there is none."""
+    shape = node.shape
+    for arg in node.args:
+        if arg.__class__ is Node:
+            if arg.shape == shape:
+                return arg
+        elif isinstance(arg, Recorded) and arg._value.shape == shape:
+            return arg
+    return None
 
 
 def _base(base: Any) -> Callable[[], Any] | None:
