@@ -35,7 +35,7 @@ def test_weights_only():
     found = sg.load(stored(kept), map_location="cpu", weights_only=True)
     assert found["model"]["w"].tolist() == w.tolist()
     assert found["model"]["w"].requires_grad
-    assert found["model"]["w"].grad.tolist() == [[2.0, 2.0]]
+    assert found["model"]["w"].grad is None  # as in torch, which writes none
     assert isinstance(found["model"]["b"], sg.nn.Parameter)
     assert [t.tolist() for t in found["optimiser"]] == [t.tolist() for t in kept["optimiser"]]
     for key in ("epoch", "shape", "dtype", "rate", "names"):
