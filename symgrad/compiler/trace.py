@@ -24,13 +24,13 @@ from symgrad.compiler.transforms import transform_of
 from symgrad.compiler.verbatim import Verbatim, verbatim_number
 from symgrad.dtypes import in_native_order, is_floating, is_narrow
 from symgrad.errors import ArgumentError, CompileError, NameProblem, NotFollowed, SymgradError, UnsupportedFunction
-from symgrad.formula.term import Term, as_term, symbol, symbols
+from symgrad.formula.term import Term, as_term, symbol
 from symgrad.interop.array_calls import arrays_first, followed, leads_back, means_the_same
 from symgrad.notices import users_frames
 from symgrad.ops.elementwise.select import lt
 from symgrad.ops.reductions.predicates import any_
 from symgrad.tape import containers
-from symgrad.tape.formulas.fitting import asked, compared, has_sizes, least_lengths, misfits
+from symgrad.tape.formulas.fitting import asked, compared, has_sizes, least_lengths, misfits, read_by
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.places import with_places
 from symgrad.tape.formulas.reading import Reading, read_all
@@ -533,8 +533,9 @@ def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
     made.compared = asked(reading)
     made.guards = [(term, np.array(True), OF_SIZES) for term in made.compared if has_sizes(term)] + chosen
     made.guards += [(any_(lt(term, 0)), np.array(False), OF_PLACES) for term in _places(reading, made.inputs)]
-    needed = set(symbols(*terms, *(term for term, *_ in made.guards)))
-    made.constants = constants_of(reading, {i.term for i in made.inputs}, needed)
+    given, seen = [i.term for i in made.inputs], [*terms, *(term for term, *_ in made.guards)]
+    needed = read_by(seen, [reading.terms[id(leaf)] for leaf in reading.leaves], given)
+    made.constants = constants_of(reading, set(given), needed)
     return made
 
 

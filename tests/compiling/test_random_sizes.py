@@ -148,3 +148,12 @@ def test_parts_of_one_row_by_chance_are_reshaped_as_they_are_at_other_sizes(name
     else:
         with pytest.raises(sg.errors.ShapeError, match="was compiled for size 2"):
             program(large.detach().numpy())
+
+
+def test_conditions_on_the_length_of_a_constant_that_is_not_read_know_it():
+    """The graph of the gradient by v holds where X has one column fewer than the constant has entries."""
+    X, v = (sg.tensor(np.ones(shape), requires_grad=True, name=name) for shape, name in (((3, 4), "X"), (6, "v")))
+    weighed = sg.cat([sg.zeros(1, dtype=sg.float64), X.sum(0)]) * sg.linspace(0, 1, 5, dtype=sg.float64)
+    (slope,) = sg.autograd.grad(weighed[1:].var() + (v**2).sum(), v, create_graph=True)
+    made = sg.compile(slope, ["X", "v"])
+    assert made(np.ones((2, 4)), np.arange(3.0)).tolist() == [0.0, 2.0, 4.0]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from symgrad.formula.term import SIZE, Term, number, postorder, size_letter
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index, axes_used
 from symgrad.ops.indexing.lengths import least_sizes
-from symgrad.ops.shapes.sizes import size_value
+from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.formulas.sizes import Comparison, Size, asked_of
 
@@ -43,6 +43,18 @@ def asked(reading: Reading) -> list[Term]:
 def has_sizes(term: Term) -> bool:
     """Whether a comparison has sizes, which others may have: two numbers have their answer for good."""
     return any(t.op is SIZE for t in postorder([term]))
+
+
+def read_by(roots: Sequence[Term], leaves: Iterable[Term], given: Sequence[Term]) -> set[Term]:
+    """The leaves that formulas read, or that have a size of theirs in their shape which no ``given`` leaf has."""
+    read = set(postorder(roots))
+    untold = _letters(read) - _letters(given)
+    return {t for t in leaves if t in read or _letters([t]) & untold}
+
+
+def _letters(terms: Iterable[Term]) -> set[str]:
+    sizes = [n for t in terms for n in ((t.params["name"],) if t.op is SIZE else t.shape) if isinstance(n, str)]
+    return set().union(*map(letters_of, sizes))
 
 
 def _known_sizes(reading: Reading) -> list[dict[int, str]]:
