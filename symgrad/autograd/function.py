@@ -16,6 +16,7 @@ from symgrad.autograd.functions.context import FunctionCtx
 from symgrad.autograd.functions.handed import USED_LEAF, attached, check_dirty, check_kept, unrecorded
 from symgrad.autograd.functions.keeping import attributes_standing, left_by
 from symgrad.autograd.functions.once import once_differentiable as once_differentiable
+from symgrad.autograd.functions.outside import running
 from symgrad.autograd.functions.packing import Held, replaced
 from symgrad.autograd.functions.pushforward import NO_JVP, pushed
 from symgrad.autograd.functions.stated import Point, rule_of
@@ -138,7 +139,8 @@ class Run:
     def _backward(self, g: Any) -> list[Any]:
         signature = self.signature
         grads = self._incoming(g)
-        with attributes_standing(self.ctx, self.ctx._node() if self.ctx._node is not None else None, self.left):
+        node = self.ctx._node() if self.ctx._node is not None else None
+        with attributes_standing(self.ctx, node, self.left), running(signature.function, "backward"):
             results = signature.function.backward(self.ctx, *grads)
         rows = list(results) if isinstance(results, (tuple, list)) else [results]
         wanted = signature.pattern
@@ -415,11 +417,12 @@ def has_setup(cls: type[Function]) -> bool:
 
 def run_forward(cls: type[Function], ctx: FunctionCtx, args: Sequence[Any]) -> Any:
     """``forward`` in the style the class uses; arguments may be tensors or formulas."""
-    if not has_setup(cls):
-        return cls.forward(ctx, *args)
-    returned = cls.forward(*args)
-    cls.setup_context(ctx, tuple(args), returned)
-    return returned
+    with running(cls, "forward"):
+        if not has_setup(cls):
+            return cls.forward(ctx, *args)
+        returned = cls.forward(*args)
+        cls.setup_context(ctx, tuple(args), returned)
+        return returned
 
 
 def _recorded(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], returned: Any) -> Any:

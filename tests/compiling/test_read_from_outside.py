@@ -48,19 +48,84 @@ def of_closure(scale):
     return OfClosure
 
 
+def of(read):
+    """A function that keeps what it reads, and writes to other things as it runs."""
+
+    class Reading(sg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.scale = read()
+            return x * ctx.scale
+
+        @staticmethod
+        def backward(ctx, g):
+            g = g.clone()
+            g[0] = g[0]
+            return g * read()
+
+    return Reading
+
+
 class Counting(sg.autograd.Function):
     calls = 0
     log = []
+    table = {"calls": 0}
 
     @staticmethod
     def forward(ctx, x):
         Counting.calls += 1
         Counting.log.append(x.shape)
+        count()
         return x * 2
 
     @staticmethod
     def backward(ctx, g):
+        Counting.table["calls"] += 1
+        COUNTER.note(g)
         return g * 2
+
+
+CALLS = 0
+
+
+def count():
+    global CALLS
+    CALLS += 1
+
+
+class Counter:
+    def __init__(self):
+        self.number, self.last = 0, None
+
+    def note(self, g):
+        self.number += 1
+        self.last = [self.number]
+
+
+COUNTER = Counter()
+
+
+def twice():
+    return 2.0
+
+
+def thrice():
+    return 3.0
+
+
+OUTER = {
+    "function": twice, "list": [1.0, 1.0], "settings": Settings(), "tensor": sg.tensor(2.0), "array": np.array([2.0]),
+    "entries": np.full(4, 2.0), "number": [2.0],
+}  # fmt: skip
+
+
+def replaced_settings(value):
+    OUTER["settings"] = Settings()
+    OUTER["settings"].scale = value
+
+
+def sums(value):
+    OUTER["list"][1:] = [1.0] * round(value - 1)
 
 
 def variable():
@@ -72,7 +137,16 @@ CASES = {
     "module": (OfModule, lambda value: globals().update(SCALE=value)),
     "class": (OfClass, lambda value: setattr(Settings, "scale", value)),
     "closure": (of_closure(SCALES), lambda value: SCALES.__setitem__(0, value)),
-}
+    "another function": (
+        of(lambda: OUTER["function"]()), lambda value: OUTER.update(function=thrice if value == 3 else twice)
+    ),
+    "more entries": (of(lambda: sum(OUTER["list"])), sums),
+    "another object": (of(lambda: OUTER["settings"].scale), replaced_settings),
+    "another tensor": (of(lambda: OUTER["tensor"]), lambda value: OUTER.update(tensor=sg.tensor(value))),
+    "another array": (of(lambda: OUTER["array"].item()), lambda value: OUTER.update(array=np.array([value]))),
+    "entries": (of(lambda: float(OUTER["entries"][0])), lambda value: OUTER["entries"].fill(value)),
+    "beside what it writes": (of(lambda: OUTER["number"][0]), lambda value: OUTER["number"].__setitem__(0, value)),
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -119,6 +193,30 @@ def test_applied_again(case):
 
 
 def test_counts_of_calls():
-    """What a function writes itself chooses nothing."""
-    np.testing.assert_allclose(sg.compile(slope(Counting), ["x"])(X), 8 * X)
-    assert Counting.calls == len(Counting.log) > 0
+    """What a function writes itself, or what it calls, chooses nothing."""
+    for made in (slope, left):
+        np.testing.assert_allclose(sg.compile(made(Counting), ["x"])(X), 8 * X)
+    assert CALLS == Counting.calls == len(Counting.log) > 0
+    assert Counting.table["calls"] == COUNTER.number > 0
+
+
+class OfArray(sg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * sg.tensor(OUTER["entries"])
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * sg.tensor(OUTER["entries"])
+
+
+def test_arrays_from_outside():
+    """Their entries are compared, not the arrays, which have no one truth value and no hash."""
+    x = variable()
+    first, second = OfArray.apply(x), OfArray.apply(x)
+    assert "OfArray" in (first + second).latex()
+    OUTER["entries"] = np.full(4, 3.0)
+    third = OfArray.apply(x)
+    assert len({out.grad_fn.name() for out in (first, third)}) == 1
+    assert (first + second).latex() != (first + third).latex()
+    OUTER["entries"] = np.full(4, 2.0)

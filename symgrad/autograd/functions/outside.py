@@ -6,10 +6,10 @@ what it reads is what it was then.
 
 from __future__ import annotations
 
-import dis
 import weakref
-from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -17,54 +17,134 @@ import numpy as np
 from symgrad.tape.memory.arrays import LARGEST
 from symgrad.tape.memory.versions import changes
 from symgrad.tape.record import Recorded
-from symgrad.tape.watching.surroundings import surroundings
+from symgrad.tape.watching.surroundings import Outer, values_and_ways
 
 _PARTS = ("forward", "backward", "setup_context")
 
-Place = tuple[Callable[[Any], Any], Any]
-"""Where something is found, and by which key."""
+Marks = tuple[tuple[Any, ...], tuple[Any, ...]]
+"""The paths of what is read, and what stands for each of it: equal marks for equal values."""
 
 
-def outside(function: Any) -> tuple[Any, ...]:
-    """Marks of what a custom function reads from outside, as that is now: equal ones stand for equal values."""
-    places = vars(function).get("_symgrad_outside")
-    if places is None:
-        places = function._symgrad_outside = tuple(_places(function))
-    return tuple([_mark(where, key) for where, key in places]) if places else ()
+def outside(function: Any) -> Marks:
+    """Marks of what a custom function reads from outside, as that is now."""
+    return _surroundings_of(function).marks()
 
 
-def _places(function: Any) -> Iterator[Place]:
-    """The places from which a custom function reads, but for those that it writes to itself: it counts its calls."""
-    parts = [part for name in _PARTS if isinstance(part := getattr(function, name, None), FunctionType)]
-    written = {word for part in parts for word in _written(part.__code__)}
-    for part in parts:
-        for where, key, _ in surroundings(part):
-            counted = key is None or (isinstance(key, int) and dis.opmap["STORE_SUBSCR"] in written)
-            if not counted and key not in written:
-                yield where, key
+def is_changed(function: Any, then: Marks) -> bool:
+    """Whether a custom function reads other values from outside than those with these marks."""
+    found = _surroundings_of(function)
+    now = found.marks()
+    return now != then and not all(map(found.is_own, _differing(then, now)))
 
 
-def _written(code: CodeType) -> Iterator[Any]:
-    """The names to which a function gives something outside of it, and whether it does so to entries of containers."""
-    for step in dis.get_instructions(code):
-        if step.opname in ("STORE_GLOBAL", "STORE_ATTR"):
-            yield step.argval
-        elif step.opname == "STORE_DEREF" and step.argval in code.co_freevars:
-            yield code.co_freevars.index(step.argval)
-        elif step.opname == "STORE_SUBSCR":
-            yield step.opcode
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            yield from _written(part)
+def running(function: Any, part: str) -> AbstractContextManager[None]:
+    """Around runs of a part of a custom function: what the first of them changes is its own, such as counts of calls.
+
+    That chooses nothing, and is looked at no more.
+    """
+    found = _surroundings_of(function)
+    return nullcontext() if part in found.learnt else found.learning(part)
 
 
-def _mark(where: Callable[[Any], Any], key: Any) -> Any:
+def _surroundings_of(function: Any) -> _Surroundings:
+    known = vars(function).get("_symgrad_outside")
+    if known is None:
+        known = function._symgrad_outside = _Surroundings(function)
+    return known  # type: ignore[no-any-return]
+
+
+class _Surroundings:
+    """The places from which a custom function reads.
+
+    values  where numbers, texts, tensors and functions stand, ``paths`` how to come there
+    ways    where the objects stand that have them: while these are the same, so are the places
+    own     the paths of what the function writes itself; ``learnt`` the parts that ran once, which tells it
+    """
+
+    __slots__ = ("function", "learnt", "own", "paths", "values", "ways")
+
+    def __init__(self, function: Any):
+        self.function = weakref.ref(function)
+        self.own: set[Any] = set()
+        self.learnt: set[str] = set()
+        self._find()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(None), ())  # what writes classes down finds the places anew where they are read
+
+    def _find(self) -> None:
+        self.values: list[Outer] = []
+        self.ways: list[Outer] = []
+        for name in _PARTS:
+            if isinstance(part := getattr(self.function(), name, None), FunctionType):
+                for kept, found in zip((self.values, self.ways), values_and_ways(part), strict=True):
+                    kept += [place._replace(path=(name, *place.path)) for place in found]
+        self.values += [way for way in self.ways if callable(way.value)]
+        self.values = [place for place in self.values if not self.is_own(place.path)]
+        self.ways = [place for place in self.ways if not self.is_own(place.path)]
+        self.paths = tuple([place.path for place in self.values])
+
+    def marks(self) -> Marks:
+        """What stands for the values that are there now."""
+        if not all(way.same for way in self.ways):
+            self._find()
+        return self.paths, tuple(map(_mark, self.values))
+
+    def is_own(self, path: tuple[Any, ...]) -> bool:
+        """Whether the function writes to that place itself, to one on the way to it, or new entries beside it."""
+        parts = [path[:k] for k in range(1, len(path) + 1)]
+        return any(part in self.own or (*part, None) in self.own for part in parts) if self.own else False
+
+    @contextmanager
+    def learning(self, part: str) -> Iterator[None]:
+        """Note what changes meanwhile."""
+        self.learnt.add(part)
+        before, ways = self.marks(), self.ways
+        try:
+            yield
+        finally:
+            self.own.update(way.path for way in ways if not way.same)
+            now = self.marks()
+            if now != before:
+                self.own.update(_differing(before, now))
+            if self.own:
+                self._find()
+
+
+def _differing(then: Marks, now: Marks) -> Iterable[Any]:
+    """The paths of values that are not the same."""
+    return {path for path, _ in set(zip(*then, strict=True)) ^ set(zip(*now, strict=True))}
+
+
+class _Same:
+    """An object, and whether it is the same one, whatever it is equal to."""
+
+    __slots__ = ("ref",)
+
+    def __init__(self, thing: Any):
+        self.ref = weakref.ref(thing)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.ref is other.ref  # an object has one such reference
+
+    def __hash__(self) -> int:
+        return id(self.ref)
+
+
+def _mark(place: Outer) -> Any:
+    """What stands for the value in a place: of functions their code, of small arrays their contents.
+
+    Of a large array it is which one it is, as to read it at every call would take too long.
+    """
     try:
-        value = where(key)
+        value = place.where(place.key)
     except (LookupError, ValueError, AttributeError):
         return None
-    if isinstance(value, Recorded):
-        return weakref.ref(value), changes(value._value)
-    if isinstance(value, np.ndarray):
-        return weakref.ref(value), value.tobytes() if value.nbytes <= LARGEST else None
-    return type(value).__name__, repr(value)
+    if callable(value):
+        return type(value), getattr(value, "__code__", None), getattr(value, "__name__", None)
+    array = value._value if isinstance(value, Recorded) else value
+    if not isinstance(array, np.ndarray):
+        return type(value), repr(array)
+    if array.nbytes <= LARGEST:
+        return type(value), array.shape, array.dtype, hash(array.tobytes())
+    return _Same(array), changes(array)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.functions.inside import COTANGENT, RESULT, StandIns, stripped, values_seen
-from symgrad.autograd.functions.outside import outside
+from symgrad.autograd.functions.outside import Marks, is_changed, outside, running
 from symgrad.autograd.functions.stated import as_recorded, pull, rule_of, stated
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, full, make, own_symbol, substitute, symbol, symbols
@@ -70,7 +70,7 @@ class Signature:
         self.shapes = tuple(a._value.shape if isinstance(a, Recorded) else None for a in args)
         self.dtypes = tuple(a._value.dtype for a in args if isinstance(a, Recorded))
         self.count = count
-        self.outside: tuple[Any, ...] | None = outside(function)
+        self.outside: Marks | None = outside(function)
         self.values = values_seen([a for a in args if isinstance(a, Recorded)]) if WATCH.count else None
         self.stood: tuple[Any, Any, Any] | None = None
         self._key: Any = None
@@ -126,7 +126,7 @@ class Signature:
 
     def changed(self) -> str | None:
         """What to say where the function reads something else from outside than when it was applied; else None."""
-        if self.outside is None or self.outside == outside(self.function):
+        if self.outside is None or not is_changed(self.function, self.outside):
             return None
         return (
             f"{self.function.__name__} reads values from outside that have changed since it was applied, and would "
@@ -164,7 +164,8 @@ class Signature:
     def gradients(self, ctx: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         """``backward``'s answers for the tensor arguments."""
         self.check()
-        results = self.function.backward(ctx, *grads)
+        with running(self.function, "backward"):
+            results = self.function.backward(ctx, *grads)
         rows = results if isinstance(results, (tuple, list)) else (results,)
         return tuple(r for r, a in zip(rows, self.pattern, strict=False) if a is HERE)
 

@@ -23,11 +23,12 @@ _SPECIAL = frozenset(f"__{name}__" for name in ("call", "getitem", "len", "iter"
 
 
 class Outer(NamedTuple):
-    """A value from outside, and the place where it was found."""
+    """A value from outside, and the place where it was found; ``path`` are the keys that lead there."""
 
     where: Callable[[Any], Any]
     key: Any
     value: Any
+    path: tuple[Any, ...]
 
     @property
     def same(self) -> bool:
@@ -49,6 +50,12 @@ def surroundings(function: Any) -> list[Outer]:
     return _reached(function)[0]
 
 
+def values_and_ways(function: Any) -> tuple[list[Outer], list[Outer]]:
+    """The :func:`surroundings` of a function, and the containers, objects and functions on the way to them."""
+    values, _, ways = _reached(function)
+    return values, ways
+
+
 def generators(function: Any) -> list[Any]:
     """The sources of random numbers among what a function has from outside: generators of NumPy's and of Python's."""
     return [thing for thing in _reached(function)[1] if isinstance(thing, _GENERATORS)]
@@ -61,20 +68,21 @@ def mentions(function: Any, word: str) -> bool:
     )
 
 
-def _reached(function: Any) -> tuple[list[Outer], list[Any]]:
-    """The values that a function has from outside, and the containers and objects on the way to them."""
+def _reached(function: Any) -> tuple[list[Outer], list[Any], list[Outer]]:
+    """The values that a function has from outside, the containers and objects on the way to them, and their places."""
     inner, around = _unwrapped(function)
     if inner is None:
-        return [], []
+        return [], [], []
     modules = {inner.__module__, *(type(thing).__module__ for thing in around)}
     words: set[str] = {""}
     # With the name of the attribute that each was found under.
-    waiting: list[tuple[Any, str]] = [(inner, ""), *((thing, "") for thing in around)]
-    seen = {id(thing) for thing, _ in waiting}
+    waiting: list[tuple[Any, str, tuple[Any, ...]]] = [(thing, "", (k,)) for k, thing in enumerate([inner, *around])]
+    seen = {id(thing) for thing, *_ in waiting}
     found: list[tuple[Outer, str]] = []
+    ways: list[tuple[Outer, str]] = []
     things: list[Any] = []
-    while (k := next((k for k, (_, name) in enumerate(waiting) if name in words), None)) is not None:
-        thing, _ = waiting.pop(k)
+    while (k := next((k for k, (_, name, _) in enumerate(waiting) if name in words), None)) is not None:
+        thing, _, path = waiting.pop(k)
         things.append(thing)
         if isinstance(thing, types.FunctionType):
             words |= _words(thing.__code__)
@@ -83,12 +91,15 @@ def _reached(function: Any) -> tuple[list[Outer], list[Any]]:
                 value = where(key)
             except (LookupError, ValueError, AttributeError):
                 continue
+            outer = Outer(where, key, value, (*path, key))
             if isinstance(value, _VALUES):
-                found.append((Outer(where, key, value), name))
-            elif id(value) not in seen and len(seen) < MOST:
+                found.append((outer, name))
+                continue
+            ways.append((outer, name))
+            if id(value) not in seen and len(seen) < MOST:
                 seen.add(id(value))
-                waiting.append((value, name))
-    return [outer for outer, name in found if name in words], things
+                waiting.append((value, name, outer.path))
+    return [outer for outer, name in found if name in words], things, [way for way, name in ways if name in words]
 
 
 def _unwrapped(function: Any) -> tuple[types.FunctionType | None, list[Any]]:
