@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -93,6 +94,11 @@ class Distribution:
         raise NotImplementedError
 
     @property
+    def mode(self) -> Any:
+        """The value of the largest density, or the most probable one."""
+        raise NotImplementedError
+
+    @property
     def stddev(self) -> Any:
         """The square root of the variance."""
         return self.variance.sqrt()
@@ -115,6 +121,18 @@ class Distribution:
 
     def log_prob(self, value: Any) -> Any:
         """The log of the density, or of the probability, at ``value``; of shape ``batch_shape``, broadcast."""
+        raise NotImplementedError
+
+    def cdf(self, value: Any) -> Any:
+        """The probability of at most ``value``."""
+        raise NotImplementedError
+
+    def icdf(self, value: Any) -> Any:
+        """The quantile of a probability."""
+        raise NotImplementedError
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """All values along a new first axis, for distributions of finitely many."""
         raise NotImplementedError
 
     def entropy(self) -> Any:
@@ -154,7 +172,15 @@ class Distribution:
                 raise ArgumentError(
                     f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {Shape(shape)}."
                 )
-        constraint = self.support
+        try:
+            constraint = self.support
+        except NotImplementedError:
+            warnings.warn(
+                f"{type(self)} does not define `support` to enable sample validation. Please initialize the "
+                "distribution with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
+            return
         if not _holds(value, constraint):
             raise ArgumentError(
                 f"Expected value argument (Tensor of shape {tuple(value.shape)}) to be within the support "
@@ -193,7 +219,10 @@ class Located(Distribution):
 def _holds(value: Any, constraint: Constraint) -> bool:
     """Whether all entries satisfy a constraint, as far as there are entries: no program hangs on this look at them."""
     array = getattr(value, "_value", None)
-    return not isinstance(array, (np.ndarray, np.generic)) or bool(np.all(constraint.check(array)))
+    if not isinstance(array, (np.ndarray, np.generic)):
+        return True
+    with no_grad():
+        return bool(np.all(constraint.check(array if constraints.takes_arrays(constraint) else creation.tensor(array))))
 
 
 def room(shape: Sequence[int], like: Any) -> Any:

@@ -52,7 +52,7 @@ class Independent(Distribution):
     @property
     def mode(self) -> Any:
         """The mode of each of them."""
-        return self.base_dist.mode  # type: ignore[attr-defined]
+        return self.base_dist.mode
 
     @property
     def variance(self) -> Any:
@@ -162,7 +162,7 @@ class MixtureSameFamily(Distribution):
 
     def cdf(self, value: Any) -> Any:
         """The probability of at most ``value``."""
-        below = self.component_distribution.cdf(value.unsqueeze(-1 - self._event_ndims))  # type: ignore[attr-defined]
+        below = self.component_distribution.cdf(value.unsqueeze(-1 - self._event_ndims))
         return (below * self.mixture_distribution.probs).sum(-1)
 
     def _weights(self) -> Any:

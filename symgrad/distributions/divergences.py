@@ -12,7 +12,7 @@ from symgrad.distributions.base import Distribution
 from symgrad.distributions.composed import Independent
 from symgrad.distributions.continuous import Cauchy, Exponential, Laplace, Uniform
 from symgrad.distributions.counts import Binomial, Geometric
-from symgrad.distributions.discrete import Bernoulli, Categorical, Poisson
+from symgrad.distributions.discrete import Bernoulli, Categorical, Odds, Poisson
 from symgrad.distributions.gammas import Beta, Dirichlet, Gamma
 from symgrad.distributions.normals import LogNormal, MultivariateNormal, Normal
 from symgrad.distributions.relaxed import OneHotCategorical
@@ -87,7 +87,7 @@ def _vectors(p: MultivariateNormal, q: MultivariateNormal) -> Any:
 
 
 @register_kl(Bernoulli, Bernoulli)
-def _bernoullis(p: Bernoulli, q: Bernoulli) -> Any:
+def _bernoullis(p: Odds, q: Odds) -> Any:
     softplus, where = SPACES["nn.functional"]["softplus"], FUNCTIONS["where"]
     of_1 = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     of_1 = where(p.probs == 0, 0.0, where(q.probs == 0, math.inf, of_1))
@@ -147,8 +147,10 @@ def _betas(p: Beta, q: Beta) -> Any:
 
 @register_kl(Binomial, Binomial)
 def _trials(p: Binomial, q: Binomial) -> Any:
-    each = p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
-    return FUNCTIONS["where"](p.total_count > q.total_count, math.inf, p.total_count * each)
+    where, n, most = FUNCTIONS["where"], p.total_count, q.total_count
+    if bool((n < most).any()):
+        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
+    return where(n > most, math.inf, n * where(n == 0, 0.0, _bernoullis(p, q)))
 
 
 @register_kl(Geometric, Geometric)

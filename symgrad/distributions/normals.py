@@ -130,8 +130,8 @@ class MultivariateNormal(Distribution):
     """The normal distribution of vectors around ``loc``.
 
     One of ``covariance_matrix``, ``precision_matrix`` and ``scale_tril`` is given: the covariance, its inverse, or its
-    lower Cholesky factor.  Raises ``ArgumentError`` for none or several, ``LinAlgError`` where it is not positive
-    definite.
+    lower Cholesky factor.  Raises ``ArgumentError`` for none or several, and where it is not symmetric and positive
+    definite, or not lower triangular; ``LinAlgError`` where that is not checked.
 
     >>> import symgrad as sg
     >>> sg.distributions.MultivariateNormal(sg.zeros(2), sg.eye(2)).log_prob(sg.ones(2))
@@ -167,7 +167,8 @@ class MultivariateNormal(Distribution):
         super().__init__(batch, (n,), validate_args=validate_args)
         matrix = matrix.expand((*batch, n, n))
         self.__dict__[name] = matrix  # which the property of that name gives back
-        self._check(loc=(self.loc, constraints.real_vector))
+        fits = constraints.lower_cholesky if name == "scale_tril" else constraints.positive_definite
+        self._check(loc=(self.loc, constraints.real_vector), **{name: (matrix, fits)})
         self._factor = {
             "scale_tril": lambda: matrix,
             "covariance_matrix": lambda: _LINALG["cholesky"](matrix),

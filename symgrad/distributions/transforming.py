@@ -314,6 +314,12 @@ class ReshapeTransform(Transform):
         if math.prod(self.in_shape) != math.prod(self.out_shape):
             raise ArgumentError("in_shape, out_shape have different numbers of elements")
 
+    def with_cache(self, cache_size: int = 1) -> Any:
+        """The same with another ``cache_size``."""
+        if self._cache_size == cache_size:
+            return self
+        return ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
+
     @property
     def domain(self) -> Any:
         """The constraint on what goes in."""

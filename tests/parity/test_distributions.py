@@ -297,6 +297,15 @@ REFUSED = [
     "D.MixtureSameFamily(D.Normal(0.0, 1.0), D.Normal(t.zeros(2), 1.0))",
     "D.MixtureSameFamily(D.Categorical(t.ones(3)), D.Normal(t.zeros(2), 1.0))",
     "D.kl_divergence(D.Gamma(1.0, 1.0), D.Poisson(1.0))",
+    "D.kl_divergence(D.Binomial(3, 0.5), D.Binomial(5, 0.5))",
+    "D.MultivariateNormal(t.zeros(2), t.tensor([[1.0, 0.5], [0.0, 1.0]]))",
+    "D.MultivariateNormal(t.zeros(2), precision_matrix=t.tensor([[1.0, 0.5], [0.0, 1.0]]))",
+    "D.MultivariateNormal(t.zeros(2), scale_tril=t.ones(2, 2))",
+    "D.MultivariateNormal(t.zeros(2), scale_tril=t.zeros(2, 2))",
+    "D.Gamma(1.0, 1.0).icdf(t.tensor(0.5))",
+    "D.Beta(1.0, 1.0).cdf(t.tensor(0.5))",
+    "D.Normal(0.0, 1.0).enumerate_support()",
+    "D.Multinomial(2, t.ones(2)).mode",
     "D.Bernoulli(0.5).rsample()",
     "D.kl_divergence(D.Normal(0.0, 1.0), D.Poisson(1.0))",
 ]
@@ -477,6 +486,66 @@ def test_distributions_of_users_own():
     assert found[0][3:] == found[1][3:]
     for a, b in zip(found[0][1:3], found[1][1:3], strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-6)
+
+
+def of_factors(D, t):
+    class Bounded(D.constraints.Constraint):
+        event_dim = 1
+
+        def check(self, value):
+            return value.isfinite().all(-1) & (t.linalg.vector_norm(value, dim=-1) < 3)
+
+    class Factored(D.Distribution):
+        arg_constraints = {
+            "L": D.constraints.lower_cholesky,
+            "loc": Bounded(),
+            "rows": D.constraints.independent(Bounded(), 1),
+        }  # noqa: E501, RUF012
+
+        def __init__(self, L, loc, rows):
+            self.L, self.loc, self.rows = L, loc, rows
+            super().__init__(validate_args=True)
+
+        def log_prob(self, value):
+            self._validate_sample(value)
+            return -value
+
+    return Factored
+
+
+def test_constraints_of_users_own_are_asked_for_tensors():
+    """A check was given arrays, which have no isfinite; and without a support, torch warns and checks no values."""
+    for t in (torch, sg):
+        D = importlib.import_module(f"{t.__name__}.distributions")
+        kind, good = of_factors(D, t), (t.eye(2), t.ones(2), t.ones(2, 2))
+        with pytest.warns(UserWarning, match="does not define `support`"):
+            assert kind(*good).log_prob(t.tensor(1.0)).item() == -1
+        for i, wrong in enumerate((t.ones(2, 2), 4 * t.ones(2), 4 * t.ones(2, 2))):
+            with pytest.raises(ValueError, match="Expected parameter (L|loc|rows)"):
+                kind(*good[:i], wrong, *good[i + 1 :])
+
+
+def test_a_covariance_is_symmetric_as_far_as_it_is_rounded():
+    for t in (torch, sg):
+        D = importlib.import_module(f"{t.__name__}.distributions")
+        C = t.tensor([[5000.0, 1000.0], [1000.001, 4000.0]])
+        assert np.isfinite(D.MultivariateNormal(t.zeros(2), C).log_prob(t.ones(2)).item())
+
+
+def test_divergences_of_certain_trials():
+    """Each trial has the divergence of a Bernoulli; torch has -inf for 3 log 2."""
+    B = sg.distributions.Binomial
+    n, p = sg.tensor([3.0, 3.0, 0.0]), sg.tensor([1.0, 0.0, 0.5])
+    found = sg.distributions.kl_divergence(B(n, p), B(n, sg.tensor([0.5, 0.5, 0.0])))
+    np.testing.assert_allclose(found.tolist(), [3 * np.log(2), 3 * np.log(2), 0.0], rtol=1e-6)
+
+
+def test_every_transform_may_have_a_cache():
+    for t in (torch, sg):
+        D = importlib.import_module(f"{t.__name__}.distributions")
+        whole = D.ComposeTransform([D.ReshapeTransform((4,), (2, 2)), D.TanhTransform()], cache_size=1)
+        x = t.full((4,), 30.0)
+        assert whole.inv(whole(x)) is x
 
 
 def test_functions_onto_what_satisfies_a_constraint():
