@@ -14,7 +14,7 @@ from operator import mul
 from typing import Any, NamedTuple
 
 from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, added
-from symgrad.formula.canonical.scalars.ratios import Field, Generator, Ratio
+from symgrad.formula.canonical.scalars.ratios import HIGHEST, Field, Generator, Ratio
 from symgrad.formula.term import number
 from symgrad.op import lookup
 
@@ -304,8 +304,9 @@ class NearPoint:
         found: Any = row.pop()
         while row:
             found = row.pop() + square * found
-        for _ in range(abs(self.power)):
-            found = found * h if self.power > 0 else found / h
+        times = abs(self.power)
+        for part in [h] * times if times <= HIGHEST else [h**times]:
+            found = found * part if self.power > 0 else found / part
         for _ in range(self.decay):
             found = found * (twice / (h + twice))
         return lookup("lt")(lookup("abs")(z), number(self.radius)), found
@@ -436,7 +437,7 @@ def _fitted(field: Field, a: Ratio, axis: Axis, centre: Fraction) -> NearPoint |
 
 def _near(field: Field, a: Ratio, axis: Axis, centre: Fraction, pole: Fraction, decay: int = 0) -> NearPoint | None:
     series = _Expansion(field, axis, centre, pole, TERMS).ratio(a)
-    if len(series.coefs) < 8 or abs(series.least) > 6:
+    if len(series.coefs) < 8:
         return None
     step = _line(Fraction(0), pole, TERMS)
     rest = series.times(step.power(-series.least))

@@ -23,6 +23,8 @@ from symgrad.op import lookup
 _PLAIN = ("variable", "constant", "abs")
 Items = list[tuple[Any, int]]
 """Terms with the powers they have in a product."""
+TURNS = 16
+"""So many factors of one kind stand in turn with others, of higher powers such as are powers themselves."""
 
 
 def call(name: str, *args: Any) -> Any:
@@ -33,6 +35,34 @@ def call(name: str, *args: Any) -> Any:
 def _is_scale(term: Any) -> bool:
     """Whether it is a number that keeps another factor from overflowing: that one is multiplied with it first."""
     return term.op.name == "where" and all(a.number is not None for a in term.args[1:])
+
+
+def _without_high_powers(powers: dict[Any, int]) -> Items:
+    """Π term^power, of which high powers are such of a quotient, or such where there is nothing to divide by.
+
+    Others are some factors and divisors in turn, which keeps products in the range of numbers.
+    """
+    left = {t: n for t, n in powers.items() if n}
+    found: Items = []
+    while plain := [t for t in left if not _is_scale(t)]:
+        up, down = max(plain, key=left.__getitem__), min(plain, key=left.__getitem__)
+        both = min(left[up], -left[down])
+        if both <= HIGHEST:
+            break
+        found.append(((up / down) ** both, 1))
+        left = {t: n for t, n in (left | {up: left[up] - both, down: left[down] + both}).items() if n}
+    in_turn = min(left.values(), default=0) < 0 < max(left.values(), default=0)
+    for t, n in left.items():
+        low = abs(n) <= HIGHEST or _is_scale(t)
+        found += [(t, n)] if low else _in_powers(t, n, TURNS if in_turn else 1)
+    return found
+
+
+def _in_powers(term: Any, n: int, turns: int) -> Items:
+    """term^n as that many equal powers, and what is left."""
+    step, sign = -(-abs(n) // turns), 1 if n > 0 else -1
+    times, rest = divmod(abs(n), step)
+    return [(term**step if step > 1 else term, sign * times), *([(term**rest, sign)] if rest else [])]
 
 
 class Writer:
@@ -130,16 +160,11 @@ class Writer:
         return made.kind == "abs" and made.inner == g
 
     def product(self, value: Fraction, items: Items) -> Any:
-        """number · Π term^power, factors and divisors in turn; what is both is divided out.
-
-        High powers are such where there is nothing to divide out in turn, which keeps products in the range of numbers.
-        """
+        """number · Π term^power, factors and divisors in turn; what is both is divided out."""
         powers: dict[Any, int] = {}
         for t, n in items:
             powers[t] = powers.get(t, 0) + n
-        in_turn = min(powers.values(), default=0) < 0 < max(powers.values(), default=0)
-        high = {t for t, n in powers.items() if abs(n) > HIGHEST and not in_turn and not _is_scale(t)}
-        items = [(t ** abs(n), 1 if n > 0 else -1) if t in high else (t, n) for t, n in powers.items()]
+        items = _without_high_powers(powers)
         scales = [t for t, n in items for _ in range(n) if _is_scale(t)]
         above = [t for t, n in items for _ in range(n) if not _is_scale(t)]
         above = [t if s is None else s * t if t is not None else s for t, s in zip_longest(above, scales)]
