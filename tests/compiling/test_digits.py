@@ -73,6 +73,7 @@ def test_excepted_points_leave_numbers_their_digits(order, x):
 WITHIN = {
     "(1 - (1 + x)^-10)/x": (lambda t, x: (1 - (1 + x) ** -10) / x, (1e-60, -1e-9, 1e-3, 0.2, 30.0)),
     "x/(1 - (1 + x)^-30)": (lambda t, x: x / (1 - (1 + x) ** -30), (1e-60, -1e-9, 1e-3, 0.2, 30.0)),
+    "x/(1 - (1 + x)^-200)": (lambda t, x: x / (1 - (1 + x) ** -200), (-1e-9, 1e-3, -0.5, 0.2)),
     "(1 + x/12)^12 - 1": (lambda t, x: (1 + x / 12) ** 12 - 1, (1e-60, -1e-9, 1e-3, 0.2, 30.0)),
     "x^300/(1 + x)^300": (lambda t, x: x**300 / (1 + x) ** 300, (-3.0, 0.7, 20.0, 1e3, 1e40)),
     "x^20/(1 + x)": (lambda t, x: x**20 / (1 + x), (-3.0, -1e-9, 0.7, 20.0, 1e12)),
@@ -129,3 +130,9 @@ def test_high_powers_are_no_longer_than_low_ones():
     found = [sg.compile(sg.func.grad(lambda x, n=n: x**n / (1 + x) ** n), np.float64(0.4)) for n in (20, 300)]
     few, many = (len(program.source.splitlines()) for program in found)
     assert few == many
+
+
+@pytest.mark.parametrize("order", range(2))
+def test_divisors_whose_squares_are_no_numbers(order):
+    """The slope was 0 for 2e-197: what is 1e200 was divided by twice before the power that is as large."""
+    assert off(lambda t, x: x / (1 - (1 + x) ** -200), order, -0.9) < 1e-12

@@ -40,7 +40,8 @@ def _is_scale(term: Any) -> bool:
 def _without_high_powers(powers: dict[Any, int]) -> Items:
     """Π term^power, of which high powers are such of a quotient, or such where there is nothing to divide by.
 
-    Others are some factors and divisors in turn, which keeps products in the range of numbers.
+    Others are some factors and divisors in turn, which keeps products in the range of numbers.  High powers come before
+    what else is a divisor: 1 - t^-360 is as large as the power, its square is not.
     """
     left = {t: n for t, n in powers.items() if n}
     found: Items = []
@@ -52,7 +53,7 @@ def _without_high_powers(powers: dict[Any, int]) -> Items:
         found.append(((up / down) ** both, 1))
         left = {t: n for t, n in (left | {up: left[up] - both, down: left[down] + both}).items() if n}
     in_turn = min(left.values(), default=0) < 0 < max(left.values(), default=0)
-    for t, n in left.items():
+    for t, n in sorted(left.items(), key=lambda row: row[1] if row[1] < -HIGHEST else 0):
         low = abs(n) <= HIGHEST or _is_scale(t)
         found += [(t, n)] if low else _in_powers(t, n, TURNS if in_turn else 1)
     return found
