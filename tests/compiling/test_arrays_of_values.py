@@ -19,6 +19,23 @@ def by_function(x):
     return x * made_by(y.detach().numpy())
 
 
+def mixed(x):
+    p = x.detach().numpy()
+    p = p - x
+    return p * x
+
+
+def shifted(x):
+    p = x.detach().numpy()
+    q = p - p.max()
+    return x * q
+
+
+def by_keyword(x, q=None):
+    q = x.detach().numpy() - (x if q is None else q)
+    return x * q
+
+
 MADE = [
     lambda x: x * np.argmax(x.detach().numpy()),
     lambda x: x[np.argsort(x.detach().numpy())],
@@ -30,6 +47,9 @@ MADE = [
     lambda x: x[x.detach().numpy() > 0].sum(),
     lambda x: (x - np.median(x.detach()[1:].numpy())).abs().sum(),
     by_function,
+    mixed,
+    shifted,
+    by_keyword,
 ]
 
 
@@ -41,6 +61,27 @@ def test_used(f):
     np.testing.assert_allclose(program(A), y.detach().numpy())
     with pytest.raises(ArgumentError, match="recorded with other values"):
         program(B)
+
+
+def chosen(scores, labels):
+    """The share that is right, as published code counts it: of arrays alone."""
+    p = scores.detach().numpy()
+    e = np.exp(p - p.max(-1, keepdims=True))
+    p = e / e.sum(-1, keepdims=True)
+    p = p * np.array([1.0, 1.0, 2.0, 1.0]) - p[0]
+    return (p.argmax(-1) == labels).mean()
+
+
+def test_measures_of_arrays_alone():
+    """An array beside another one chooses nothing: programs of what was trained meanwhile were refused."""
+    x = sg.tensor(A, requires_grad=True, name="x")
+    history = []
+    for _ in range(2):
+        y = 2 * x
+        history.append(chosen(y, 2))
+        loss = (y * y).sum()
+    print(history[-1])
+    assert sg.compile(loss, ["x"])(B) == pytest.approx(4 * (B**2).sum())
 
 
 def test_shown_or_compared():

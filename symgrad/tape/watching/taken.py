@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from types import CodeType
 from typing import NamedTuple
 
@@ -247,13 +247,29 @@ def _calls(node: ast.AST | None, names: set[str]) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
 
 
-def _is_number(text: Text, node: ast.AST) -> bool:
-    """Whether an expression is certainly a plain number, also one that is taken out of a tensor."""
+def _is_number(text: Text, node: ast.AST, met: frozenset[str] = frozenset()) -> bool:
+    """Whether an expression is certainly a plain number or an array, also one that is taken out of a tensor."""
+
+    def are_numbers(row: Iterable[ast.AST | None]) -> bool:
+        return all(part is not None and _is_number(text, part, met) for part in row)
+
     match node:
-        case ast.Call(func=ast.Attribute(attr="item")) | ast.Call(func=ast.Name(id="float")):
+        case ast.Call(func=ast.Attribute(attr="item" | "numpy")) | ast.Call(func=ast.Name(id="float")):
             return True
         case ast.BinOp(left=left, right=right):
-            return _is_number(text, left) and _is_number(text, right)
+            return are_numbers((left, right))
+        case ast.List(elts=row) | ast.Tuple(elts=row):
+            return are_numbers(row)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=room)), args=row) if room in _ROOMS:
+            return are_numbers(row)  # of tensors, NumPy's functions give tensors
+        case ast.Call(func=ast.Attribute(value=held)) | ast.Subscript(value=held) if are_numbers([held]):
+            return True
+        case ast.Name(id=name) if name in met:
+            return True  # as far as what else it is given is
+        case ast.Name(id=name) if values := text.values(node, name):
+            met |= {name}
+            if are_numbers(values):
+                return True
     return text.is_number(node)
 
 
