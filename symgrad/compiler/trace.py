@@ -30,7 +30,7 @@ from symgrad.notices import users_frames
 from symgrad.ops.elementwise.select import lt
 from symgrad.ops.reductions.predicates import any_
 from symgrad.tape import containers
-from symgrad.tape.formulas.fitting import asked, compared, has_sizes, least_lengths, misfits, read_by
+from symgrad.tape.formulas.fitting import asked, compared, has_sizes, least_lengths, long_enough, misfits, read_by
 from symgrad.tape.formulas.names import check_name
 from symgrad.tape.formulas.places import with_places
 from symgrad.tape.formulas.reading import Reading, read_all
@@ -530,7 +530,7 @@ def trace_recorded(results: Any, names: Sequence[str] | None) -> Trace:
     made.arguments = [([k], containers.LEAF) for k in range(len(made.inputs))]
     made.outputs = [Output(term, tensor.dtype) for term, tensor in zip(terms, tensors, strict=True)]
     made.structure = structure
-    made.compared = asked(reading)
+    made.compared = [*asked(reading), *long_enough(reading)]
     made.guards = [(term, np.array(True), OF_SIZES) for term in made.compared if has_sizes(term)] + chosen
     made.guards += [(any_(lt(term, 0)), np.array(False), OF_PLACES) for term in _places(reading, made.inputs)]
     given, seen = [i.term for i in made.inputs], [*terms, *(term for term, *_ in made.guards)]

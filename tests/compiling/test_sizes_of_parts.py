@@ -47,9 +47,23 @@ def steps_of_array(x):
     return x.sum() / n
 
 
+def cut_without_history(x):
+    with sg.no_grad():
+        part = (x * 2)[1:]
+    return sg.ones_like(part) * x.sum()
+
+
 LOUD = [
     steps_of_split,
     steps_of_array,
+    cut_without_history,
+    lambda x: sg.linspace(0, 1, x[1:].shape[0]) * x.sum(),
+    lambda x: np.ones(x[1:].shape) * x.sum(),
+    lambda x: sg.ones_like(x[1:].detach()) * x.sum(),
+    lambda x: sg.ones_like(x.data[1:]) * x.sum(),
+    lambda x: sg.ones_like(sg.cat([x, x[1:]])) * x.sum(),
+    lambda x: sg.ones_like(x.chunk(2)[0]) * x.sum(),
+    lambda x: sg.ones_like(x[:10]) * x.sum(),
     lambda x: sg.zeros(len(x[1:])) + x.sum(),
     lambda x: x.new_zeros(len(x[1:])) + x.mean(),
     lambda x: sg.linspace(0, 1, len(x[2:])) * x.sum(),
@@ -93,6 +107,30 @@ def test_loud(f):
     np.testing.assert_allclose(program(np.ones(5)), f(at(np.ones(5))).detach().numpy())
     with pytest.raises(sg.errors.ArgumentError, match="recorded at other sizes"):
         program(np.ones(8))
+
+
+LONG = [
+    lambda x: x[:3].mean(),
+    lambda x: (x[-3:] ** 2).mean(),
+    lambda x: x[:3].sum() / x[:3].numel(),
+    lambda x: sg.ones_like(x[:3]) * x.sum(),
+    lambda x: sg.ones_like(x[2:-1]) * x.sum(),
+]
+
+
+@pytest.mark.parametrize("f", LONG, ids=range(len(LONG)))
+def test_beyond_the_end(f):
+    """A slice that reaches over the end is shorter than the recorded run tells."""
+    x = at(np.arange(1.0, 6.0))
+    slope = sg.autograd.grad(f(x).sum(), x, create_graph=True)[0]
+    for made in (f(x), slope):
+        program = sg.compile(made, ["x"])
+        with pytest.raises(sg.errors.ArgumentError, match="n ≥ 3"):
+            program(np.ones(2))
+    program = sg.compile(f(x), ["x"])
+    for n in (3, 8):
+        values = 0.7 * np.arange(1.0, n + 1)
+        np.testing.assert_allclose(program(values), f(at(values)).detach().numpy())
 
 
 def test_shown_entries_fix_nothing():

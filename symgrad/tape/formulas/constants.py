@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.op import Length, Op, lookup
-from symgrad.tape.formulas.sizes import Comparison, Measure, Size, fixed_number, watched
+from symgrad.tape.formulas.sizes import Comparison, Measure, Size, fixed_number, is_whole, watched
 from symgrad.tape.memory.versions import changes
 from symgrad.tape.watching.watch import WATCH
 
@@ -77,12 +77,13 @@ def note_sizes(made: Any, args: Sequence[Any]) -> None:
 
 
 def note_lengths(made: Any, sizes: Collection[Any]) -> None:
-    """The same of the sizes with which a constant is made: those that are axes of it, its shape tells."""
+    """The same of the sizes with which a constant is made: its shape tells those that are axes of it, but of parts."""
     found = [size for size in sizes if isinstance(size, (Comparison, Size, Measure))]
     if found and not watched():
         shape = made._value.shape
         made.more().sized |= {
-            size if isinstance(size, Comparison) or size in shape else fixed_number(size) for size in found
+            size if isinstance(size, Comparison) or (size in shape and is_whole(size)) else fixed_number(size)
+            for size in found
         }
 
 

@@ -130,10 +130,18 @@ def _range_taken(node: Any) -> Iterator[tuple[int, int, int]]:
             axis += axes_used(part)
 
 
+def long_enough(reading: Reading) -> list[Term]:
+    """That axes are so long that slices of them are: nobody can run a recorded graph again for shorter ones.
+
+    Axes of no entries at all are left out, as nearly every slice asks for one.
+    """
+    return [lookup("ge")(size_letter(size), number(least)) for size, least in least_lengths(reading) if least > 1]
+
+
 def least_lengths(reading: Reading) -> list[tuple[str, int]]:
     """Sizes of axes, and how long they must be for slices of them to be as long as the terms say, once each."""
     found: dict[tuple[str, int], None] = {}
-    for term in postorder(list(reading.terms.values())):
+    for term in postorder([*reading.terms.values(), *reading.cut]):
         index = term.params.get("index")
         if isinstance(index, Index) and term.args:
             whole = term.args[0] if term.op.name == "getitem" else term  # which parts are taken of, or put into

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from symgrad.errors import ShapeError
+from symgrad.formula.term import Term
 from symgrad.op import Rest
 from symgrad.ops.shapes.sizes import letters_of, product_size, size_value
 from symgrad.tape.formulas.constants import Guess
@@ -40,6 +41,8 @@ class Lettering:
         self.composed: dict[int, str] = {}
         self.beyond = False
         """Whether sizes were read of what the graph does not have."""
+        self.cut: list[Term] = []
+        """Parts of which sizes were read that are not in the graph."""
         self.asked: set[int] = set()
         """Sizes that were told by their values alone, such as those of ``reshape``."""
         self.met: set[int] = set()
@@ -77,7 +80,16 @@ class Lettering:
             if None not in sizes:
                 return functools.reduce(product_size, sizes)
         number = self._number_of(n)
-        return self.size(n) if number is None else number
+        if number is not None:
+            return number
+        size = self.size(n)
+        if size.__class__ is not str and n.__class__ is not int and n > 1 and not self.has_length(n):
+            self.beyond = True
+        return size
+
+    def has_length(self, n: int) -> bool:
+        """Whether an axis of the graph is so long at any size; a lettering alone knows of none."""
+        raise NotImplementedError
 
     def _number_of(self, n: int) -> int | None:
         """A plain int that the program of a recorded graph is given is a number, whatever axis is as long by chance."""

@@ -400,12 +400,22 @@ class Reading(Lettering):
         return make(term.op, term.args, term.params, shape, dtype)
 
     def part(self, n: Part) -> Any:
-        """The length of a part by how it was cut; None where the graph has nothing of which it is."""
+        """The length of a part by how it was cut; None where the graph does not tell it."""
         try:
-            return self._made(n.recipe).shape[n.axis]
+            made = self._made(n.recipe)
         except (KeyError, ShapeError):
             self.beyond = True
             return None
+        size = made.shape[n.axis]
+        if size_value(size, {letter: n for n, letter in self.letters.items()}) != n:
+            self.beyond = True  # x[:10] of fewer entries
+            return None
+        self.cut.append(made)
+        return size
+
+    def has_length(self, n: int) -> bool:
+        """Whether an axis of a leaf is so long, or one of what was read until now at any size."""
+        return any(n in leaf.raw_shape for leaf in self.leaves) or any(n in term.shape for term in self.terms.values())
 
     def params(self, node: Node) -> dict[str, Any]:
         """Static parameters with sizes as letters."""

@@ -370,6 +370,11 @@ def factors_of(made: Any) -> set[int]:
     return set(made.factors).union(*(factors_of(other) for _, other in made.steps if isinstance(other, _Made)))
 
 
+def is_whole(made: Any) -> bool:
+    """Whether a number is made of the sizes of arrays alone, of which letters know, and of none of their parts."""
+    return all(n.__class__ is int for n in factors_of(made))
+
+
 def plain_numbers(thing: Any, depth: int = 1) -> Any:
     """What NumPy is given of sizes, alone or in tuples, lists and tables: numbers, each noted as asked for.
 
