@@ -42,6 +42,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "numbers after one of all": lambda t: [t.native_dropout(t.ones(3), 1.0, True), t.rand(3)][1],
     "gamma": lambda t: t._standard_gamma(t.tensor([0.0, 0.1, 0.9, 1.0, 3.5, 200.0]).double().expand(4, 6)),
     "gamma float": lambda t: t._standard_gamma(t.tensor([0.1, 0.9, 1.0, 3.5, 200.0]).expand(4, 5)),
+    "gamma outside of its domain": lambda t: t._standard_gamma(
+        t.tensor([-5.0, -0.7, -0.001, np.nan, np.inf, 1e-45]).expand(4, 6)
+    ),
     "randn of few": lambda t: t.randn(7, dtype=t.float64),
     "randn of sixteen": lambda t: t.randn(16, dtype=t.float64),
     "randn of many": lambda t: t.randn(37, dtype=t.float64),

@@ -17,16 +17,17 @@ _THIRD, _SQUEEZE = float(np.float32(1) / np.float32(3)), float(np.float32(0.0331
 def gamma_number(shape: Any, draw: Callable[[], float], normal: Callable[[], float]) -> float:
     """One number of the gamma distribution with a rate of 1 (Marsaglia and Tsang 2000).
 
-    ``shape`` is a NumPy number: what torch computes with it before it takes doubles is rounded to its dtype.
+    ``shape`` is a NumPy number: what torch computes with it before it takes doubles is rounded to its dtype.  One
+    that is below 0 or nan has no such distribution: what comes is what this arithmetic makes of it, as there.
     """
     scale, one = 1.0, shape.dtype.type(1)
     if shape < 1:
         if shape == 0:
             return 0.0
-        scale = (1 - draw()) ** float(one / shape)
+        scale = float(np.float64(1 - draw()) ** float(one / shape))
         shape = shape + one
     d = float(shape - shape.dtype.type(_THIRD))
-    c = 1 / math.sqrt(9 * d)
+    c = 1 / math.sqrt(9 * d) if d > 0 else math.nan
     while True:
         x = normal()
         y = 1 + c * x
@@ -40,9 +41,9 @@ def gamma_number(shape: Any, draw: Callable[[], float], normal: Callable[[], flo
 
 def gamma_numbers(shapes: Any, source: Any) -> Any:
     """One number for each of an array of shapes, in their dtype, with the numbers of a source of uniform ones."""
-    with one_by_one(source) as draw:
+    with one_by_one(source) as draw, np.errstate(all="ignore"):
         made = [gamma_number(shape, draw, _normal_of(source, draw)) for shape in np.asarray(shapes).ravel()]
-    return np.maximum(made, np.finfo(shapes.dtype).tiny).reshape(shapes.shape).astype(shapes.dtype)
+        return np.fmax(made, np.finfo(shapes.dtype).tiny).reshape(shapes.shape).astype(shapes.dtype)
 
 
 def dirichlet_numbers(shapes: Any, source: Any) -> Any:
