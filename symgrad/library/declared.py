@@ -52,6 +52,8 @@ def _stub(schema: str) -> tuple[Callable[..., Any], tuple[str, ...]]:
             way = inspect.Parameter.KEYWORD_ONLY
             continue
         kind, name, default, changes = _declared(part)
+        if not name:
+            raise ArgumentError(f"each parameter of a schema has a name, such as 'Tensor x': {part!r} has none")
         parameters.append(inspect.Parameter(name, way, default=default, annotation=kind))
         changed += [name] * changes
     after = after.strip()
@@ -71,10 +73,11 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in re.split(r",(?![^\[(]*[\])])", text) if part.strip()]
 
 
-def define(qualname: str, schema: str, *, lib: Any = None, tags: Sequence[Any] = ()) -> None:
+def define(qualname: Any, schema: str, *, lib: Any = None, tags: Sequence[Any] = ()) -> Any:
     """An operator named ``namespace::name`` with a signature, such as ``"(Tensor x, float k=1.0) -> Tensor"``.
 
-    What computes it comes later, by :func:`impl`.  Raises ``ArgumentError`` for a schema that cannot be read.
+    What computes it comes later, by :func:`impl`.  ``@define(lib, "name(Tensor x) -> Tensor")`` takes a
+    :class:`Library`, and the function that it decorates.  Raises ``ArgumentError`` for a schema that cannot be read.
 
     >>> import symgrad as sg
     >>> sg.library.define("doc::shifted", "(Tensor x, float by=1.0) -> Tensor")
@@ -85,19 +88,23 @@ def define(qualname: str, schema: str, *, lib: Any = None, tags: Sequence[Any] =
     tensor(2.)
     """
     del lib, tags
+    if isinstance(qualname, Library):
+        return impl(qualname, qualname.define(schema))
     stub, changed = _stub(schema)
     custom_op(qualname, stub, mutates_args=changed)
+    return None
 
 
 _RECORDED = ("CompositeImplicitAutograd", "Autograd", "AutogradCPU", "autograd")
 _COMPUTING = ("cpu", "default", "CompositeExplicitAutograd")
 
 
-def impl(qualname: str, types: str | Sequence[str], func: Callable[..., Any] | None = None, *, lib: Any = None) -> Any:
+def impl(qualname: Any, types: str | Sequence[str], func: Any = None, *, lib: Any = None) -> Any:
     """What computes an operator, on devices or for torch's dispatch keys; a decorator without ``func``.
 
-    A function for ``CompositeImplicitAutograd`` or ``Autograd`` is differentiated itself; of others the gradient is
-    what :func:`register_autograd` is told.  Other devices are never asked.
+    A function for ``CompositeImplicitAutograd`` or ``Autograd``, or of an operator that changes arguments, is
+    differentiated itself; of others the gradient is what :func:`register_autograd` is told.  Other devices are never
+    asked.  ``@impl(lib, "name", "CPU")`` takes a :class:`Library`, a name in it and a dispatch key.
 
     >>> import symgrad as sg
     >>> sg.library.define("doc::squared", "(Tensor x) -> Tensor")
@@ -108,12 +115,16 @@ def impl(qualname: str, types: str | Sequence[str], func: Callable[..., Any] | N
     tensor(6.)
     """
     del lib
+    if isinstance(qualname, Library):
+        key = func or qualname.dispatch_key or "CompositeImplicitAutograd"
+        return impl(f"{qualname.ns}::{types}", key)
     op, keys = registered(qualname), [types] if isinstance(types, str) else list(types)
 
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
-        if any(key in _RECORDED for key in keys):
+        computes = any(key.lower() in map(str.lower, _COMPUTING) for key in keys)
+        if any(key in _RECORDED for key in keys) or (computes and op._changes):
             op._recorded = fn
-        elif any(key.lower() in map(str.lower, _COMPUTING) for key in keys):
+        elif computes:
             op._run = fn
         return fn
 
@@ -148,5 +159,4 @@ class Library:
 
     def impl(self, op_name: str, fn: Callable[..., Any], dispatch_key: str = "", **_: Any) -> None:
         """What computes an operator of this namespace; see :func:`impl`."""
-        key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
-        impl(op_name if "::" in op_name else f"{self.ns}::{op_name}", key, fn)
+        impl(self, op_name.removeprefix(f"{self.ns}::"), dispatch_key)(fn)

@@ -147,7 +147,7 @@ class CustomOpDef:
         row, named = self._bound(args, kwargs)
         if self._recorded is not None:
             return self._recorded(*row, **named)
-        if self._changes:
+        if self._changes and self._types["return"] in (None, type(None)):
             with no_grad():
                 return self._run(*row, **named)
         call = _Call(tuple(len(a) if _is_list(a) else None for a in row), tuple(named.items()))

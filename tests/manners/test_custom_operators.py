@@ -362,6 +362,46 @@ def test_schemas_tell_what_arguments_are(t):
         t.library.Library("schemas", "FOO")
 
 
+def test_gradients_of_operators_that_change_arguments(t):
+    """Declared ones are differentiated through; of results of others nothing is known, and so nothing said."""
+    t.library.define("changing::added_", "(Tensor(a!) x, Tensor y) -> Tensor")
+
+    @t.library.impl("changing::added_", "cpu")
+    def added(x, y):
+        x.add_(y)
+        return y * 2
+
+    w = t.ones(2, requires_grad=True)
+    x = w * 2
+    (t.ops.changing.added_(x, w).sum() + x.sum()).backward()
+    assert w.grad.tolist() == [5, 5]
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        t.ops.changing.added_(w, w)
+    op = t.library.custom_op("changing::told", typed(t, lambda x, y: (x.add_(y), y * 2)[1]), mutates_args=("x",))  # noqa: E501
+    found = op(t.zeros(2), w)
+    assert found.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+        found.sum().backward()
+
+
+def test_a_library_stands_where_a_name_does(t):
+    lib = t.library.Library("older", "DEF")
+    lib.define("more(Tensor x) -> Tensor")
+
+    @t.library.impl(lib, "more", "CPU")
+    def more(x):
+        return x + 1
+
+    @t.library.define(lib, "twice(Tensor x) -> Tensor")
+    def twice(x):
+        return 2 * more(x)
+
+    x = t.ones(2, requires_grad=True)
+    assert t.ops.older.more(t.ones(2)).tolist() == [2, 2]
+    t.ops.older.twice(x).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
 def test_an_operator_may_bring_its_own_history(t):
     class Seven(t.autograd.Function):
         @staticmethod
