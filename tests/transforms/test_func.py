@@ -1,5 +1,7 @@
 """Derivatives of functions: any order, any nesting, any container."""
 
+import warnings
+
 import mpmath
 import numpy as np
 import pytest
@@ -554,3 +556,24 @@ def test_forward_mode_by_a_number_has_the_second_answer():
     with np.errstate(over="ignore", invalid="ignore"):
         for f in (lambda x: sg.log1p(sg.exp(x)), lambda x: sg.log1p(sg.exp(x.reshape(1, 1)))):
             assert sg.func.jacfwd(f)(at).numpy().ravel() == 1
+
+
+class Square(sg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * ctx.saved_tensors[0] * g
+
+
+@pytest.mark.parametrize("f", [Square.apply, lambda x: x * x], ids=["custom", "ops"])
+def test_infinite_values_warn_of_nothing(f):
+    """What is compared to find gradients without history is nobody's arithmetic."""
+    x, v = sg.tensor([np.inf, 2.0]), sg.tensor([1.0, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sg.func.jvp(f, (x,), (v,))[1].tolist() == [np.inf, 4]
+        assert sg.func.linearize(f, x)[1](v).tolist() == [np.inf, 4]

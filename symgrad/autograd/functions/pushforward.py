@@ -218,12 +218,13 @@ def agree(pairs: Sequence[Any], found: Sequence[Any]) -> bool:
     A gradient is linear in its cotangent, so that ⟨gradient of ones, tangent⟩ is the sum of the tangent found.  It is
     not where part of the gradient was computed without history: under ``no_grad()``, or to be differentiated once.
     """
-    parts = [np.conj(at_rest(r)._value) * at_rest(t)._value for r, t in pairs]
-    moved = [at_rest(f)._value for f in found if f is not None]
-    narrow = min((x.dtype.itemsize for x in (*parts, *moved)), default=8) == 2
-    wide = [np.asarray(x, np.complex128 if x.dtype.kind == "c" else np.float64) for x in (*parts, *moved)]
-    total = sum(np.sum(x) for x in wide[: len(parts)]) - sum(np.sum(x) for x in wide[len(parts) :])
-    size = sum(np.sum(np.abs(x)) for x in wide)
+    with np.errstate(all="ignore"):  # inf and nan, of which nothing can be said
+        parts = [np.conj(at_rest(r)._value) * at_rest(t)._value for r, t in pairs]
+        moved = [at_rest(f)._value for f in found if f is not None]
+        narrow = min((x.dtype.itemsize for x in (*parts, *moved)), default=8) == 2
+        wide = [np.asarray(x, np.complex128 if x.dtype.kind == "c" else np.float64) for x in (*parts, *moved)]
+        total = sum(np.sum(x) for x in wide[: len(parts)]) - sum(np.sum(x) for x in wide[len(parts) :])
+        size = sum(np.sum(np.abs(x)) for x in wide)
     return not np.isfinite(size) or bool(abs(np.real(total)) <= (0.05 if narrow else 1e-3) * size)
 
 
