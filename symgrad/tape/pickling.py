@@ -56,8 +56,11 @@ class Bundle:
         return (restored, (self.states,))
 
 
-_live: weakref.WeakValueDictionary[int, Bundle] = weakref.WeakValueDictionary()
-"""Records that some pickler still holds, by the identity of the objects in them (which they keep alive)."""
+_live: dict[bool, weakref.WeakValueDictionary[int, Bundle]] = {k: weakref.WeakValueDictionary() for k in (False, True)}
+"""Records with and without gradients that some pickler still holds, by the identity of the objects in them.
+
+These are kept alive by them.
+"""
 _places: weakref.WeakKeyDictionary[Bundle, dict[int, int]] = weakref.WeakKeyDictionary()
 
 
@@ -81,7 +84,7 @@ def _gradient(tensor: Any) -> Any:
 
 def reduce_tensor(tensor: Any) -> tuple[Any, ...]:
     """What pickle writes for a tensor: its record and its place in it."""
-    bundle = _live.get(id(tensor))
+    bundle = _live[_GRADIENTS.get()].get(id(tensor))
     if bundle is None:
         bundle = _bundled(tensor)
     return (_member, (bundle, _places[bundle][id(tensor)]))
@@ -92,7 +95,8 @@ def _member(bundle: Bundle, place: int) -> Any:
 
 
 def _bundled(root: Any) -> Bundle:
-    objects = _reached([root], lambda item: id(item) in _live)
+    live = _live[_GRADIENTS.get()]
+    objects = _reached([root], lambda item: id(item) in live)
     places = {id(item): k for k, item in enumerate(objects)}
 
     def ref(item: Any) -> Any:
@@ -100,13 +104,13 @@ def _bundled(root: Any) -> Bundle:
             return _as_size(item)
         if id(item) in places:
             return (places[id(item)],)
-        earlier = _live[id(item)]
+        earlier = live[id(item)]
         return (_places[earlier][id(item)], earlier)
 
     bundle = Bundle(objects, [_state(item, ref) for item in objects])
     _places[bundle] = places
     for item in objects:
-        _live[id(item)] = bundle
+        live[id(item)] = bundle
     return bundle
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import pickle
 
 import pytest
 
@@ -219,3 +220,13 @@ def test_files_have_no_gradients(t):
     (found["weight"] * 3).sum().backward()
     assert found["weight"].grad.tolist() == [3, 3]
     assert x.grad.tolist() == [1, 2]
+
+
+def test_files_beside_other_picklers(t):
+    """A pickler that still holds the tensor, with its gradient, gives nothing to a file."""
+    x = t.ones(2, requires_grad=True)
+    (x * x).sum().backward()
+    pickler = pickle.Pickler(io.BytesIO())
+    pickler.dump(x)
+    assert stored(t, x).grad is None
+    pickler.clear_memo()
