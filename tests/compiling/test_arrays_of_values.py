@@ -97,3 +97,40 @@ def test_shown_or_compared():
     assert program(x.detach().numpy()) == pytest.approx((A**3).sum())
     again = sg.compile((x**3).cos().sum(), ["x"])
     assert again(B) == pytest.approx(np.cos(B**3).sum())
+
+
+def test_errors_choose_nothing():
+    """What stops a run at values that are nowhere does as an assertion: its program holds for others, too."""
+    x = sg.tensor(A, requires_grad=True, name="x")
+    y = x.sin()
+    if not np.isfinite(y.detach().numpy()).all():
+        raise ValueError("diverged")
+    loss = (y * y).sum()
+    if np.isnan(loss.item()):
+        raise ValueError("diverged")
+    assert sg.compile(loss * 2, ["x"])(B) == pytest.approx(2 * (np.sin(B) ** 2).sum())
+
+
+CAUGHT = """
+def checked(x):
+    if x.detach().numpy().min() < 0:
+        raise ValueError
+    return x.sum()
+
+def run(x):
+    try:
+        return checked(x)
+    except ValueError:
+        return 2 * x.sum()
+"""
+
+
+def test_errors_that_are_caught(tmp_path, monkeypatch):
+    """A file that goes on after errors may choose by them."""
+    (tmp_path / "caught_errors.py").write_text(CAUGHT)
+    monkeypatch.syspath_prepend(tmp_path)
+    import caught_errors
+
+    program = sg.compile(caught_errors.run(sg.tensor(abs(A), requires_grad=True, name="x")), ["x"])
+    with pytest.raises(ArgumentError, match="recorded with other values"):
+        program(B)

@@ -68,6 +68,8 @@ class Text:
         self.imported: set[str] = set()
         self.foreign: set[str] = set()
         """Names of modules, and of what comes from modules, that know nothing of sizes."""
+        self.catches = False
+        """Whether it goes on after errors, those of imports left aside."""
         for node in ast.walk(tree):
             for child in ast.iter_child_nodes(node):
                 self.above[child] = node
@@ -91,6 +93,10 @@ class Text:
                 self.outer.update((self.scope(node), name) for name in names)
             case ast.Import() | ast.ImportFrom(level=0):
                 self._note_import(node)
+            case ast.Try(body=steps, handlers=[_, *_]) if not all(
+                isinstance(s, ast.Import | ast.ImportFrom) for s in steps
+            ):
+                self.catches = True
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
