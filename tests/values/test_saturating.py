@@ -145,3 +145,21 @@ def test_curvatures_of_losses_far_out_keep_their_digits(name, order):
     with mpmath.workdps(200):
         wanted = [mpmath.diff(exact, mpmath.mpf(x), order) for x in points]
     np.testing.assert_allclose(WAYS["eager"](f, order)(points), np.array(wanted, float), rtol=1e-9)
+
+
+@pytest.mark.parametrize("way", ["compiled", "inside"])
+@pytest.mark.parametrize("order", [2, 3])
+def test_programs_of_curvatures_of_cross_entropy_keep_their_digits(order, way):
+    """They had 0.3 times what it is where the label is 0.7, as both σ(x) and σ(-x) stood beside 1 less them."""
+    f, exact = LOSSES["cross entropy with logits, of 0.3"]
+    points = np.array([-200.0, -40.0, -30.0, -2.0, 0.5, 3.0, 30.0, 40.0, 200.0])
+    with mpmath.workdps(200):
+        wanted = [mpmath.diff(exact, mpmath.mpf(x), order) for x in points]
+    np.testing.assert_allclose(WAYS[way](f, order)(points), np.array(wanted, float), rtol=1e-9)
+
+
+def test_mirrors_of_whole_numbers_are_not_taken():
+    """They have no negative where they are without a sign."""
+    x = np.array([0, 3, 250], np.uint8)
+    f = lambda x: 1 - sg.sigmoid(x) + sg.sigmoid(-x) + sg.sigmoid(-1.0 * x)  # noqa: E731
+    np.testing.assert_allclose(sg.compile(f)(x), f(sg.tensor(x)).numpy(), rtol=1e-6)

@@ -60,7 +60,9 @@ def accurate(
     named = rebuilt(roots, _named, order, only=_NAMED | sums)
     if named != list(roots):
         order = postorder(named)
-    roots = named
+    roots = _by_mirrors(named, order)
+    if roots != named:
+        order = postorder(roots)
     telling = ("digits", "activation") if activations else ("digits",)
     linear: dict[Term, frozenset[Term] | None] = {}
     if not any(_tells(t, telling) for t in order) and not _meets(order, linear):
@@ -99,6 +101,27 @@ def accurate(
             raw = image[term]
             image[term] = lookup("where")(lookup("isfinite")(raw), raw, filled) if lost else filled
     return [image[root] for root in roots]
+
+
+def _by_mirrors(roots: Sequence[Term], order: Sequence[Term]) -> list[Term]:
+    """The terms with σ(-u) for 1 - σ(u), which has no digits far out, where both are computed anyway."""
+    known = {t for t in order if t.op.name == "sigmoid" and t.args[0].dtype and is_real_floating(t.args[0].dtype)}
+    if len(known) < 2 or not any(_mirror(t) in known for t in known):
+        return list(roots)
+
+    def change(term: Term, args: tuple[Any, ...]) -> Any:
+        first, y = args
+        slope = term.op.name == "sigmoid_slope"
+        if y not in known or _mirror(y) not in known or not (slope or first.number == 1):
+            return term.with_args(args)
+        return first * _mirror(y) * y if slope else _mirror(y)
+
+    return rebuilt(roots, change, order, only={"sub", "sigmoid_slope"})
+
+
+def _mirror(term: Term) -> Term:
+    """σ(-u) of σ(u)."""
+    return term.op(-term.args[0])  # type: ignore[no-any-return]
 
 
 def _tells(term: Term, telling: tuple[str, ...]) -> bool:
