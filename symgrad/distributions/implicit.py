@@ -13,7 +13,7 @@ from symgrad.kernels.randomness.gammas import dirichlet_numbers, gamma_numbers
 from symgrad.op import lookup, refusal
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.noise import drawn
-from symgrad.tensor import creation
+from symgrad.tensor import FUNCTIONS, creation
 
 
 class StandardGamma(Function):
@@ -44,12 +44,18 @@ class _Dirichlet(Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, g: Any) -> Any:
-        a, x = ctx.saved_tensors
-        rest = a.sum(-1, keepdim=True) - a
-        logs = (a - 1) * x.log() + (rest - 1) * (-x).log1p() - lookup("betaln")(a, rest)
-        slopes = -lookup("betainc_slope")(a, rest, x, m=1, n=0) / (logs.exp() * (1 - x))
-        return slopes * (g - (x * g).sum(-1, keepdim=True)), None
+    def backward(ctx: Any, grad: Any) -> Any:
+        a, x, g = (part.double() for part in (*ctx.saved_tensors, grad))  # as torch's kernel does, whatever the dtype
+        total = a.sum(-1, keepdim=True)
+        rest = total - a
+        # Near 0 the probability of less is x^a/(a B(a, b)), but for a 10⁻¹²th; its slopes by quadrature are nan there.
+        near = x * (1 + total) < 1e-12
+        first = (x / a) * ((a + 1).digamma() - total.digamma() - x.log())
+        x_ = FUNCTIONS["where"](near, 0.5, x)
+        logs = (a - 1) * x_.log() + (rest - 1) * (-x_).log1p() - lookup("betaln")(a, rest)
+        slopes = -lookup("betainc_slope")(a, rest, x_, m=1, n=0) / (logs.exp() * (1 - x_))
+        slopes = FUNCTIONS["where"](near, first, slopes)
+        return (slopes * (g - (x * g).sum(-1, keepdim=True))).to(grad.dtype), None
 
 
 def standard_gamma(concentration: Any, generator: Any = None) -> Any:

@@ -423,6 +423,20 @@ def test_gamma_samples_have_derivatives_of_any_order():
     np.testing.assert_allclose(second.tolist(), (moved(h) - 2 * moved(0) + moved(-h)) / h**2, rtol=1e-3, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("row", [[0.01, 10.0], [0.01, 0.02], [1.0, 0.01], [0.1, 1e4], [1e4, 0.01], [0.02, 0.3, 5.0]])
+def test_gradients_of_shares_near_the_ends(row, dtype):
+    """They were nan or infinite from a share of 1e-30 on, which half of the samples have for 0.01."""
+    found = []
+    for t in (torch, sg):
+        t.manual_seed(3)
+        D = importlib.import_module(f"{t.__name__}.distributions")
+        a = t.tensor([row] * 20, dtype=getattr(t, dtype), requires_grad=True)
+        (D.Dirichlet(a).rsample() * t.tensor(range(len(row)), dtype=a.dtype)).sum().backward()
+        found.append(a.grad.numpy())
+    np.testing.assert_allclose(found[1], found[0], rtol=5e-3, atol=1e-9)
+
+
 def test_samples_of_dirichlet_are_differentiated_once():
     a = sg.tensor([0.7, 2.0, 9.0], requires_grad=True)
     (g,) = sg.autograd.grad(sg.distributions.Dirichlet(a).rsample()[0], a, create_graph=True)
