@@ -73,15 +73,16 @@ class _Surroundings:
         return (type(None), ())  # what writes classes down finds the places anew where they are read
 
     def _find(self) -> None:
-        self.values: list[Outer] = []
-        self.ways: list[Outer] = []
+        values: dict[Any, Outer] = {}
+        ways: dict[Any, Outer] = {}
         for name in _PARTS:
             if isinstance(part := getattr(self.function(), name, None), FunctionType):
-                for kept, found in zip((self.values, self.ways), values_and_ways(part), strict=True):
-                    kept += [place._replace(path=(name, *place.path)) for place in found]
+                for kept, found in zip((values, ways), values_and_ways(part), strict=True):
+                    for place in found:  # most parts read the same
+                        kept.setdefault(_which(place), place._replace(path=(name, *place.path)))
+        self.ways = [way for way in ways.values() if not self.is_own(way.path)]
+        self.values = [value for value in values.values() if not self.is_own(value.path)]
         self.values += [way for way in self.ways if callable(way.value)]
-        self.values = [place for place in self.values if not self.is_own(place.path)]
-        self.ways = [place for place in self.ways if not self.is_own(place.path)]
         self.paths = tuple([place.path for place in self.values])
 
     def marks(self) -> Marks:
@@ -109,6 +110,11 @@ class _Surroundings:
                 self.own.update(_differing(before, now))
             if self.own:
                 self._find()
+
+
+def _which(place: Outer) -> Any:
+    """What places have in common that are one: the key, and what has an entry by it."""
+    return id(getattr(place.where, "__self__", place.where)), place.key
 
 
 def _differing(then: Marks, now: Marks) -> Iterable[Any]:
