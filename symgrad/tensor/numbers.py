@@ -71,13 +71,15 @@ class Numbers(Recorded):
         if self._node is not None or self._requires_grad:
             if is_of_user(frame.f_code.co_filename):
                 note_look(self, how)
-        elif extra is not None and is_of_user(frame.f_code.co_filename):
-            if extra.sized or extra.name is not None:
-                self._taken_of_constant(extra, how)
+        elif extra is not None:
             shared = extra if extra.view is None else extra.view.base._extra
             origin = None if shared is None or shared.detached is None else shared.detached()
-            if origin is not None:  # x.detach().numpy()
-                note_look(origin, how)
+            told = extra.sized or extra.name is not None
+            if (told or origin is not None) and is_of_user(frame.f_code.co_filename):
+                if told:
+                    self._taken_of_constant(extra, how)
+                if origin is not None:  # x.detach().numpy()
+                    note_look(origin, how)
         note_shape(frame, self._value.shape)
 
     def tolist(self) -> Any:
