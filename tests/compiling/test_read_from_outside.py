@@ -220,3 +220,30 @@ def test_arrays_from_outside():
     assert len({out.grad_fn.name() for out in (first, third)}) == 1
     assert (first + second).latex() != (first + third).latex()
     OUTER["entries"] = np.full(4, 2.0)
+
+
+SIZES = {}
+
+
+class Caching(sg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        if x.shape[0] not in SIZES:
+            SIZES[x.shape[0]] = 2.0
+        return x * SIZES[x.shape[0]]
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * SIZES[g.shape[0]]
+
+
+class CachingToo(Caching):
+    """Its first run finds the cache filled; that on formulas does not."""
+
+
+@pytest.mark.parametrize("made", [lambda f: f.apply(variable()), slope, left], ids=["value", "slope", "left"])
+def test_caches(made):
+    """A cache that runs on formulas fill, too, is the function's own."""
+    for function in (Caching, CachingToo, CachingToo):
+        y = made(function)
+        np.testing.assert_allclose(sg.compile(y, ["x"])(X), y.detach().numpy())

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symgrad.autograd.functions.outside import run_again
 from symgrad.dtypes import is_floating
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, number, rebuilt, substitute, symbol
@@ -119,7 +120,8 @@ class StandIns:
         self.signature.check()
         args, ctx = self.signature.filled(tuple(named)), FunctionCtx()
         ctx.needs_input_grad = tuple(isinstance(a, Recorded) and a._requires_grad for a in args)
-        with _unrepeatable_refused(named, values=self.real), own_no_grad():
+        again = run_again(self.signature.function)
+        with _unrepeatable_refused(named, values=self.real), own_no_grad(), again:
             returned = run_forward(self.signature.function, ctx, args)
         if ctx.dirty_tensors:
             raise FormulaError("forward changes its arguments")

@@ -43,7 +43,15 @@ def running(function: Any, part: str) -> AbstractContextManager[None]:
     That chooses nothing, and is looked at no more.
     """
     found = _surroundings_of(function)
-    return nullcontext() if part in found.learnt else found.learning(part)
+    if part in found.learnt:
+        return nullcontext()
+    found.learnt.add(part)
+    return found.learning()
+
+
+def run_again(function: Any) -> AbstractContextManager[None]:
+    """Around runs for formulas, each of which may change what others did not: a cache has no formula of a size yet."""
+    return _surroundings_of(function).learning()
 
 
 def _surroundings_of(function: Any) -> _Surroundings:
@@ -97,18 +105,17 @@ class _Surroundings:
         return any(part in self.own or (*part, None) in self.own for part in parts) if self.own else False
 
     @contextmanager
-    def learning(self, part: str) -> Iterator[None]:
+    def learning(self) -> Iterator[None]:
         """Note what changes meanwhile."""
-        self.learnt.add(part)
         before, ways = self.marks(), self.ways
         try:
             yield
         finally:
+            known = len(self.own)
             self.own.update(way.path for way in ways if not way.same)
             now = self.marks()
-            if now != before:
-                self.own.update(_differing(before, now))
-            if self.own:
+            self.own.update(_differing(before, now) if now != before else ())
+            if len(self.own) != known:
                 self._find()
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.autograd.functions.inside import COTANGENT, RESULT, StandIns, stripped, values_seen
-from symgrad.autograd.functions.outside import Marks, is_changed, outside, running
+from symgrad.autograd.functions.outside import Marks, is_changed, outside, run_again
 from symgrad.autograd.functions.stated import as_recorded, pull, rule_of, stated
 from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, full, make, own_symbol, substitute, symbol, symbols
@@ -146,7 +146,7 @@ class Signature:
         self.check()
         ctx = FunctionCtx()
         ctx.needs_input_grad = tuple(a is HERE for a in self.pattern)
-        with own_no_grad():
+        with own_no_grad(), run_again(self.function):
             return ctx, run_forward(self.function, ctx, self.filled(tensors))
 
     def set_up(self, args: tuple[Term, ...], outputs: Any) -> tuple[Any, Any]:
@@ -164,7 +164,7 @@ class Signature:
     def gradients(self, ctx: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         """``backward``'s answers for the tensor arguments."""
         self.check()
-        with running(self.function, "backward"):
+        with run_again(self.function):
             results = self.function.backward(ctx, *grads)
         rows = results if isinstance(results, (tuple, list)) else (results,)
         return tuple(r for r, a in zip(rows, self.pattern, strict=False) if a is HERE)
