@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import random
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -17,7 +16,6 @@ MOST = 256
 """How many functions and containers are looked into, and how many entries of each; beyond that nothing is guarded."""
 
 _VALUES = (Recorded, np.ndarray, np.generic, bool, int, float, complex, str)
-_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _SPECIAL = frozenset(f"__{name}__" for name in ("call", "getitem", "len", "iter", *ARITHMETIC))
 """Methods that Python calls where their names are not mentioned."""
 
@@ -58,7 +56,10 @@ def values_and_ways(function: Any) -> tuple[list[Outer], list[Outer]]:
 
 def generators(function: Any) -> list[Any]:
     """The sources of random numbers among what a function has from outside: generators of NumPy's and of Python's."""
-    return [thing for thing in _reached(function)[1] if isinstance(thing, _GENERATORS)]
+    import random  # here, as NumPy's, which are loaded when they are first asked for
+
+    kinds = (np.random.Generator, np.random.RandomState, random.Random)
+    return [thing for thing in _reached(function)[1] if isinstance(thing, kinds)]
 
 
 def mentions(function: Any, word: str) -> bool:
