@@ -48,7 +48,7 @@ class Distribution:
         self._batch_shape, self._event_shape = Shape(batch_shape), Shape(event_shape)
         if validate_args is not None:
             self._validate_args = bool(validate_args)
-        own = getattr(type(self), "arg_constraints", {})  # which classes of users' own have
+        own = getattr(self, "arg_constraints", {})  # which classes of users' own have, or compute
         self._check(
             **{
                 name: (getattr(self, name), constraint)
@@ -107,6 +107,17 @@ class Distribution:
         """The same distributions in a larger batch."""
         parameters = {name: getattr(self, name).expand(batch_shape) for name in self._parameters}
         return type(self)(**parameters, validate_args=False)
+
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        """A bare object that ``expand`` of a class of users' own fills, under the name by which they ask for it."""
+        if _instance is not None:
+            return _instance
+        if type(self).__init__ is not cls.__init__:  # type: ignore[misc]
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
+                "define a custom .expand() method."
+            )
+        return type(self).__new__(type(self))
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
@@ -189,7 +200,7 @@ class Distribution:
 
     def __repr__(self) -> str:
         shown = []
-        for name in self._parameters or getattr(type(self), "arg_constraints", ()):
+        for name in self._parameters or getattr(self, "arg_constraints", ()):
             value = self.__dict__.get(name)
             if value is not None:
                 shown.append(f"{name}: {value.item() if math.prod(value.shape) == 1 else value.shape}")

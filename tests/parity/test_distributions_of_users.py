@@ -1,0 +1,126 @@
+"""Distributions that users write themselves, as published code has them, beside torch's base class."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+torch = pytest.importorskip("torch")
+
+
+def of_a_user(D, t):
+    class Sloped(D.Distribution):
+        arg_constraints = {"loc": D.constraints.real, "scale": D.constraints.positive}  # noqa: RUF012
+        support = D.constraints.interval(-1.0, 1.0)
+        has_rsample = True
+
+        def __init__(self, loc, scale, validate_args=None):
+            self.loc, self.scale = D.utils.broadcast_all(loc, scale)
+            super().__init__(self.loc.shape, validate_args=validate_args)
+
+        def rsample(self, sample_shape=()):
+            return self.loc + self.scale * t.rand(self._extended_shape(sample_shape))
+
+        def log_prob(self, value):
+            if self._validate_args:
+                self._validate_sample(value)
+            return -0.5 * ((value - self.loc) / self.scale) ** 2
+
+    return Sloped
+
+
+def test_distributions_of_users_own():
+    found = []
+    for t in (torch, sg):
+        D = importlib.import_module(f"{t.__name__}.distributions")
+        kind = of_a_user(D, t)
+        t.manual_seed(0)
+        made = kind(t.zeros(2), t.ones(2))
+        row = [repr(made), made.sample((3,)).tolist(), made.log_prob(t.tensor([0.1, 0.2])).tolist()]
+        for call in (lambda: kind(t.zeros(1), -t.ones(1)), lambda: made.log_prob(t.tensor([2.0, 0.0]))):
+            with pytest.raises(ValueError, match=r"Expected (parameter scale|value argument)") as error:
+                call()
+            row.append(str(error.value).partition(" of distribution")[0])
+        found.append(row)
+    assert found[0][0] == found[1][0]
+    assert found[0][3:] == found[1][3:]
+    for a, b in zip(found[0][1:3], found[1][1:3], strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-6)
+
+
+def of_bounds(D, t):
+    class Between(D.Distribution):
+        def __init__(self, low, high, validate_args=None):
+            self.low, self.high = D.utils.broadcast_all(low, high)
+            super().__init__(self.low.shape, validate_args=validate_args)
+
+        @property
+        def arg_constraints(self):
+            return {"low": D.constraints.less_than(self.high), "high": D.constraints.real}
+
+        @D.constraints.dependent_property(is_discrete=False, event_dim=0)
+        def support(self):
+            return D.constraints.interval(self.low, self.high)
+
+        def expand(self, batch_shape, _instance=None):
+            new = self._get_checked_instance(Between, _instance)
+            new.low, new.high = self.low.expand(batch_shape), self.high.expand(batch_shape)
+            super(Between, new).__init__(t.Size(batch_shape), validate_args=False)
+            new._validate_args = self._validate_args
+            return new
+
+    return Between
+
+
+def test_distributions_of_users_own_compute_their_constraints_and_expand():
+    for t in (torch, sg):
+        D = importlib.import_module(f"{t.__name__}.distributions")
+        kind = of_bounds(D, t)
+        made = kind(t.zeros(2), t.ones(2))
+        assert repr(made) == "Between(low: torch.Size([2]), high: torch.Size([2]))"
+        wide = made.expand((3, 2))
+        assert (type(wide), tuple(wide.batch_shape)) == (kind, (3, 2))
+        with pytest.raises(ValueError, match="Expected parameter low"):
+            kind(t.ones(2), t.zeros(2))
+        other = type("Other", (kind,), {"__init__": lambda self, low: kind.__init__(self, low, low + 1)})
+        with pytest.raises(NotImplementedError, match="must also define a custom"):
+            other(t.zeros(2)).expand((3, 2))
+
+
+def of_factors(D, t):
+    class Bounded(D.constraints.Constraint):
+        event_dim = 1
+
+        def check(self, value):
+            return value.isfinite().all(-1) & (t.linalg.vector_norm(value, dim=-1) < 3)
+
+    class Factored(D.Distribution):
+        arg_constraints = {
+            "L": D.constraints.lower_cholesky,
+            "loc": Bounded(),
+            "rows": D.constraints.independent(Bounded(), 1),
+        }  # noqa: E501, RUF012
+
+        def __init__(self, L, loc, rows):
+            self.L, self.loc, self.rows = L, loc, rows
+            super().__init__(validate_args=True)
+
+        def log_prob(self, value):
+            self._validate_sample(value)
+            return -value
+
+    return Factored
+
+
+def test_constraints_of_users_own_are_asked_for_tensors():
+    """A check was given arrays, which have no isfinite; and without a support, torch warns and checks no values."""
+    for t in (torch, sg):
+        D = importlib.import_module(f"{t.__name__}.distributions")
+        kind, good = of_factors(D, t), (t.eye(2), t.ones(2), t.ones(2, 2))
+        with pytest.warns(UserWarning, match="does not define `support`"):
+            assert kind(*good).log_prob(t.tensor(1.0)).item() == -1
+        for i, wrong in enumerate((t.ones(2, 2), 4 * t.ones(2), 4 * t.ones(2, 2))):
+            with pytest.raises(ValueError, match="Expected parameter (L|loc|rows)"):
+                kind(*good[:i], wrong, *good[i + 1 :])
