@@ -133,6 +133,25 @@ def test_beyond_the_end(f):
         np.testing.assert_allclose(program(values), f(at(values)).detach().numpy())
 
 
+SQUEEZED = {
+    "all": lambda x: x[1:].squeeze(),
+    "one": lambda x: (2 * x)[1:].squeeze(0).sum(),
+    "the last": lambda x: x.T[..., 1:].squeeze(-1),
+}
+
+
+@pytest.mark.parametrize("f", SQUEEZED.values(), ids=SQUEEZED)
+def test_one_row_by_chance_is_squeezed(f):
+    """At another number of rows there is nothing to squeeze: the program gave the first of them."""
+    x = at(np.arange(1.0, 7.0).reshape(2, 3))
+    program = sg.compile(f(x), ["x"])
+    for columns in (3, 4):
+        values = np.cos(np.arange(2.0 * columns)).reshape(2, columns)
+        np.testing.assert_allclose(program(values), f(at(values)).detach().numpy())
+    with pytest.raises(sg.errors.ShapeError, match="was compiled for size 2"):
+        program(np.ones((4, 3)))
+
+
 def test_shown_entries_fix_nothing():
     """A loop that prints the entries of an array chooses nothing."""
     x = at(np.arange(1.0, 6.0))

@@ -209,6 +209,13 @@ def _squeeze_spec(shape: Any, *, dim: tuple[int, ...]) -> Spec:
     return (labels,), tuple(k for k in labels if k not in dim)
 
 
+def _squeezed(shape: Any, *, dim: tuple[int, ...]) -> tuple[Any, ...]:
+    """The other axes.  Raises ``ShapeError`` for one that has one entry by chance, as n - 1 rows do where n is 2."""
+    if any(shape[k].__class__ is str for k in dim):
+        raise ShapeError(f"squeeze: axes {dim} of a shape {shape} have more entries than one at other sizes")
+    return tuple(s for k, s in enumerate(shape) if k not in dim)
+
+
 def _unsqueeze_spec(shape: Any, *, dim: int) -> Spec:
     labels = tuple(range(len(shape)))
     return (labels,), (*labels[:dim], len(shape), *labels[dim:])
@@ -218,7 +225,7 @@ squeeze_op: Op = multilinear(
     "squeeze",
     lambda x, dim: np.squeeze(x, dim),
     _squeeze_spec,
-    infer=lambda shape, dim: tuple(s for k, s in enumerate(shape) if k not in dim),
+    infer=_squeezed,
     code=lambda x, dim: (
         f"{closed(x)}[{', '.join('0' if k in dim else ':' for k in range(max(dim) + 1))}]" if dim else x
     ),
