@@ -268,7 +268,7 @@ def put(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
     out = np.zeros(shape, getattr(g, "dtype", float))
     parts = index if isinstance(index, tuple) else (index,)
     if all(isinstance(p, (int, np.integer, slice)) or p is None or p is Ellipsis for p in parts):
-        room = out[index].shape
+        room = np.shape(out[index])
         if np.shape(g) not in ((), room):  # a program at sizes that it does not hold for
             raise ValueError(f"what is put back has shape {np.shape(g)}, and its place {room}")
         out[index] = g

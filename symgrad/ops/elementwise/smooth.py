@@ -6,11 +6,13 @@ Derivatives reuse ``out`` where that is cheaper.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from symgrad import kernels
+from symgrad.dtypes import is_narrow
 from symgrad.op import Op
 from symgrad.op import elementwise as _elementwise
 from symgrad.op.partials import over
@@ -382,9 +384,9 @@ logaddexp.conj_vjps = (
 )
 
 
-def _of_both_sides(g: Any, x: Any) -> Any:
-    """g σ(x) σ(-x): 1 - σ(x) would be 0 where σ(x) is rounded to 1."""
-    return gated(g * sigmoid(-x), x)
+def _of_both_sides(g: Any, x: Any, narrow: Callable[[Any, Any], Any]) -> Any:
+    """g σ(x) σ(-x), as 1 - σ(x) is 0 where σ(x) rounds to 1; of half precision ``narrow`` has torch's digits."""
+    return narrow(g, sigmoid(x)) if is_narrow(getattr(x, "dtype", None)) else gated(g * sigmoid(-x), x)
 
 
 softplus: Op = _smooth(
@@ -407,7 +409,7 @@ softplus_slope: Op = slope_of(
     softplus,
     kernels.gated,
     lambda x: sigmoid(x) * sigmoid(-x),
-    rule=lambda c, out, g, x: _of_both_sides(c * g, x),
+    rule=lambda c, out, g, x: _of_both_sides(c * g, x, sigmoid_slope),
     single=single.softplus_slope,
     loses="activation",
 )
@@ -451,7 +453,7 @@ logsigmoid_slope: Op = slope_of(
     logsigmoid,
     kernels.logsigmoid_slope,
     lambda x: -sigmoid(x) * sigmoid(-x),
-    rule=lambda c, out, g, x: _of_both_sides(-(c * g), x),
+    rule=lambda c, out, g, x: -_of_both_sides(c * g, x, lambda g, s: g * (1 - s) * s),
     single=single.logsigmoid_slope,
     half=halves.logsigmoid_slope,
 )
