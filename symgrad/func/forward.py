@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from symgrad import autograd
-from symgrad.autograd.functions.pushforward import agree
+from symgrad.autograd.functions.pushforward import agree, telling
 from symgrad.autograd.sweeps.rescue import is_lost
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, AutogradError, ChangedInPlace, SymgradError
@@ -245,7 +245,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         if switched() or any(isinstance(leaf, (Dual, Jet)) for leaf in leaves):
             return shown, again  # what it holds moves, or what it runs unrecorded, and with it the derivative
         # A vector-Jacobian product is linear in its cotangent, so its derivative by the cotangent is the Jacobian.
-        probes = [as_variable(plain(Tensor, np.ones(shape_of(o), o.dtype)[()]), "probe", False)[0] for o in leaves]
+        probes = [as_variable(plain(Tensor, telling(shape_of(o), o.dtype)), "probe", False)[0] for o in leaves]
         pulled: list[Any] = [None] * len(bound.variables)
         try:
             with enable_grad():
@@ -286,7 +286,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             found = autograd.grad(
                 [g for g, _ in pairs], probes, seeds, retain_graph=True, create_graph=followed, allow_unused=True
             )
-        if not agree(moved, found):
+        if not agree(moved, found, probes):
             return again(*tangents)  # a custom backward without history
         rows = [
             plain(Tensor, np.zeros(shape_of(p), p.dtype)[()]) if g is None else g

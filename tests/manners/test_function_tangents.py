@@ -199,6 +199,29 @@ def test_a_backward_without_history_tells_no_tangents(t, how, transform):
         FORWARD[transform](t, function, x)
 
 
+@pytest.mark.parametrize("transform", FORWARD)
+def test_nor_does_one_whose_gradients_of_ones_are_zero(t, transform):
+    """What adds up to 1 has a gradient of 0 by ones, which looked like one that is 0: its tangents were 0, silently."""
+
+    class Shares(t.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x.softmax(-1)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(output)
+
+        @staticmethod
+        @t.autograd.function.once_differentiable
+        def backward(ctx, g):
+            (y,) = ctx.saved_tensors
+            return y * (g - (y * g).sum(-1, keepdim=True))
+
+    with pytest.raises((NotImplementedError, RuntimeError)):
+        FORWARD[transform](t, Shares.apply, t.tensor([1.0, 2.0, 4.0]))
+
+
 def test_a_backward_with_history_tells_them(t):
     if t.__name__ == "torch":
         pytest.skip("torch wants a jvp")

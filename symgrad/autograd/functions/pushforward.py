@@ -7,6 +7,7 @@ differentiated: what its author says the derivative is, counts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -177,7 +178,7 @@ def _by_jvp(
 
 def _by_backward(function: Any, ctx: Any, _: Any, __: Any, outputs: Sequence[Any], ___: int) -> Push:
     """The transpose of ``backward``, which runs once."""
-    seeds = [plain(Tensor, np.ones(shape_of(o), o.dtype)[()]) if hasattr(o, "raw_shape") else None for o in outputs]
+    seeds = [plain(Tensor, telling(shape_of(o), o.dtype)) if hasattr(o, "raw_shape") else None for o in outputs]
     with enable_grad():
         wanted = [s._require() for s in seeds if s is not None and is_floating(s.dtype)]
     rows: list[Any] = []
@@ -207,20 +208,30 @@ def _transposed(rows: Sequence[Any], wanted: Sequence[Any], tangents: Sequence[A
     if not pairs:
         return (None,) * len(wanted)
     found = grad([r for r, _ in pairs], wanted, [t for _, t in pairs], create_graph=True, allow_unused=True)
-    if not agree(pairs, found):
+    if not agree(pairs, found, wanted):
         raise AutogradError("what it returns depends on its arguments in another way than its history tells")
     return found
 
 
-def agree(pairs: Sequence[Any], found: Sequence[Any]) -> bool:
-    """Whether tangents ``found`` from gradients of ones, and tangents, are those that such gradients must have.
+def telling(shape: Any, dtype: Any) -> Any:
+    """A cotangent of which a gradient tells whether there is one: of ones, that of a softmax is 0."""
+    row = 1 + np.arange(1, math.prod(shape) + 1) * _GOLDEN % 1
+    return row.reshape(shape).astype(dtype)[()]
 
-    A gradient is linear in its cotangent, so that ⟨gradient of ones, tangent⟩ is the sum of the tangent found.  It is
+
+_GOLDEN = 0.6180339887498949
+"""Of whose multiples the fractions are as different as so many can be."""
+
+
+def agree(pairs: Sequence[Any], found: Sequence[Any], probes: Sequence[Any]) -> bool:
+    """Whether tangents ``found`` from gradients of ``probes``, and tangents, are those that such gradients must have.
+
+    A gradient is linear in its cotangent, so that ⟨gradient of a probe, tangent⟩ is ⟨probe, tangent found⟩.  It is
     not where part of the gradient was computed without history: under ``no_grad()``, or to be differentiated once.
     """
     with np.errstate(all="ignore"):  # inf and nan, of which nothing can be said
         parts = [np.conj(at_rest(r)._value) * at_rest(t)._value for r, t in pairs]
-        moved = [at_rest(f)._value for f in found if f is not None]
+        moved = [at_rest(f)._value * at_rest(p)._value for f, p in zip(found, probes, strict=True) if f is not None]
         narrow = min((x.dtype.itemsize for x in (*parts, *moved)), default=8) == 2
         wide = [np.asarray(x, np.complex128 if x.dtype.kind == "c" else np.float64) for x in (*parts, *moved)]
         total = sum(np.sum(x) for x in wide[: len(parts)]) - sum(np.sum(x) for x in wide[len(parts) :])
@@ -229,7 +240,7 @@ def agree(pairs: Sequence[Any], found: Sequence[Any]) -> bool:
 
 
 def _hides(row: Any) -> bool:
-    """Whether a gradient that came from ones is not zero and yet not known to depend on them."""
+    """Whether a gradient that came from a probe is not zero and yet not known to depend on them."""
     return not row.requires_grad and bool(np.any(at_rest(row)._value))
 
 
