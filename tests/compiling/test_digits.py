@@ -136,3 +136,15 @@ def test_high_powers_are_no_longer_than_low_ones():
 def test_divisors_whose_squares_are_no_numbers(order):
     """The slope was 0 for 2e-197: what is 1e200 was divided by twice before the power that is as large."""
     assert off(lambda t, x: x / (1 - (1 + x) ** -200), order, -0.9) < 1e-12
+
+
+@pytest.mark.parametrize("order", range(3))
+@pytest.mark.parametrize("n", [13, 16])
+def test_high_powers_in_single_precision(n, order):
+    """The second derivative was infinite from 20 on, as twice as high powers are no numbers there."""
+    f = lambda x: x**n / (1 + x**n)  # noqa: E731
+    for _ in range(order):
+        f = sg.func.grad(f)
+    x = np.array([0.3, 0.9, 2.0, 20.0, 30.0, 100.0])
+    single, double = ([float(sg.compile(f, t(0.4))(t(v))) for v in x] for t in (np.float32, np.float64))
+    np.testing.assert_allclose(single, double, rtol=1e-3, atol=1e-6)

@@ -15,7 +15,7 @@ from typing import Any
 
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.accurate.part import VARIABLES, Part, price_of, readers_of
-from symgrad.formula.accurate.probing import NORMAL, SINGLE, has_gaps, is_narrower, loses, lost_ends
+from symgrad.formula.accurate.probing import NORMAL, SINGLE, USUAL, has_gaps, is_narrower, loses, lost_ends
 from symgrad.formula.accurate.reading import READABLE, SLOPES, Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import rewritten
 from symgrad.formula.stable import CANDIDATES, TAILS, between, complement, respelled, unspread
@@ -450,6 +450,8 @@ def _written(
 
 def _where_held(scalar: Term, found: Term, bounds: tuple[tuple[str, float, float], ...], single: bool) -> Term:
     """A spelling, and the formula as it was written where that alone has a value: far out, and at infinities."""
+    if single and _algebraic(scalar, _ROOTS) and is_narrower(scalar, found, bounds, single, USUAL):
+        return scalar
     if _algebraic(scalar, _ROOTS) and is_narrower(scalar, found, bounds, single):
         held: Any = _ordinary(scalar, SINGLE if single else NORMAL)
     else:

@@ -12,7 +12,8 @@ import numpy as np
 
 from symgrad.errors import SymgradError
 from symgrad.formula.digits import in_mpmath
-from symgrad.formula.term import NUMBER, SYMBOL, Term, evaluate, postorder, substitute, symbol
+from symgrad.formula.term import NUMBER, SYMBOL, Term, evaluate, make, postorder, rebuilt, substitute, symbol
+from symgrad.op import lookup
 
 TOLERANCE = 2.0**-47
 """How far a formula may be off before it is written anew."""
@@ -271,19 +272,27 @@ def _oversteps(rows: Sequence[Term], names: Sequence[str]) -> bool:
 _UNEVEN = np.array([0.37, -0.61, 1.7, -2.3, 0.9, -0.2, 3.1])
 _ONE_SIZE = {False: (60, 100, 150), True: (6, 9, 12, 15, 18)}
 """Of what powers of ten and their reciprocals all variables are at once: in double precision, and in single."""
+USUAL = (1, 2, 3)
+"""Those that are usual: the sixteenth power of 30 is a number in single precision, and twice as high ones are not."""
 
 
 def is_narrower(
-    scalar: Term, better: Term, bounds: Sequence[tuple[str, float, float]] = (), single: bool = False
+    scalar: Term,
+    better: Term,
+    bounds: Sequence[tuple[str, float, float]] = (),
+    single: bool = False,
+    powers: Sequence[int] | None = None,
 ) -> bool:
     """Whether ``better`` leaves the range of numbers where all variables are of one size and the formula does not.
 
-    So quotients of polynomials of fifth degree do at 1e80, and at 1e9 in single precision.
+    So quotients of polynomials of fifth degree do at 1e80, and at 1e9 in single precision.  ``powers``: of ten,
+    of which the variables are.
     """
     dtype = np.float32 if single else np.float64
     marks = [t for t in postorder([scalar]) if t.op is SYMBOL]
     rows = substitute([scalar, better], {mark: symbol(str(mark.name), ("probes",)) for mark in marks})
-    sizes = np.array([10.0 ** (sign * k) for k in _ONE_SIZE[single] for sign in (1, -1)])
+    rows = rebuilt(rows, lambda term, args: _rounded(term.with_args(args), dtype), only={"where"}) if single else rows
+    sizes = np.array([10.0 ** (sign * k) for k in powers or _ONE_SIZE[single] for sign in (1, -1)])
     columns = [np.multiply.outer(sizes, np.roll(_UNEVEN, -k)).ravel() for k in range(len(marks))]
     values = _inside(dict(zip([str(mark.name) for mark in marks], columns, strict=True)), bounds)
     values = {name: row.astype(dtype) for name, row in values.items()}
@@ -295,6 +304,11 @@ def is_narrower(
         _vote((scalar, better), {name: row[k] for name, row in values.items()}, plain[k], other[k]) == -1
         for k in np.flatnonzero(off)[:WITNESSES]
     )
+
+
+def _rounded(term: Term, dtype: Any) -> Term:
+    """A choice between arrays and numbers in the dtype of the arrays, as programs have it."""
+    return make(lookup("cast"), (term,), {"dtype": np.dtype(dtype).name}, term.shape, term.dtype)
 
 
 def _votes(
