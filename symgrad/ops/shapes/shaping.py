@@ -15,7 +15,7 @@ from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import Length, Op, Rest, Spec, as_size, front, lookup, multilinear, primitive, sampling, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.elementwise.arithmetic import closed
-from symgrad.ops.shapes.sizes import product_size
+from symgrad.ops.shapes.sizes import letters_of, product_size
 
 
 def axis_of(dim: Any, ndim: int) -> int:
@@ -211,7 +211,7 @@ def _squeeze_spec(shape: Any, *, dim: tuple[int, ...]) -> Spec:
 
 def _squeezed(shape: Any, *, dim: tuple[int, ...]) -> tuple[Any, ...]:
     """The other axes.  Raises ``ShapeError`` for one that has one entry by chance, as n - 1 rows do where n is 2."""
-    if any(shape[k].__class__ is str for k in dim):
+    if any(isinstance(shape[k], str) and letters_of(shape[k]) for k in dim):
         raise ShapeError(f"squeeze: axes {dim} of a shape {shape} have more entries than one at other sizes")
     return tuple(s for k, s in enumerate(shape) if k not in dim)
 
