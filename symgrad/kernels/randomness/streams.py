@@ -22,6 +22,12 @@ _WIDE = 1 << 28
 """From this span on torch takes 64 bits for an integer."""
 
 
+def _normal_pair(angle: float, chance: float) -> tuple[float, float]:
+    """Two standard normal numbers of two uniform ones (Box and Muller 1958)."""
+    radius = math.sqrt(-2 * math.log1p(-chance))
+    return radius * math.cos(2 * math.pi * angle), radius * math.sin(2 * math.pi * angle)
+
+
 class Generator:
     """A source of random numbers with torch's seeds and torch's numbers (of its portable, not its MKL, kernels).
 
@@ -144,19 +150,16 @@ class Generator:
         pairs = max(0, count - len(made) + 1) // 2
         uniform = self._uniform(2 * pairs, np.dtype(np.float64)).tolist() if pairs else []
         for angle, chance in zip(uniform[::2], uniform[1::2], strict=True):
-            radius = math.sqrt(-2 * math.log1p(-chance))
-            made += (radius * math.cos(2 * math.pi * angle), radius * math.sin(2 * math.pi * angle))
+            made += _normal_pair(angle, chance)
         self._second_normal = made.pop() if len(made) > count else None
         return np.array(made, np.float64).reshape(shape)
 
     def next_normal(self, draw: Callable[[], float]) -> float:
         """One standard normal double, of the uniform ones that ``draw`` gives, or the second of the last two."""
         if self._second_normal is None:
-            angle, chance = draw(), draw()
-            radius = math.sqrt(-2 * math.log1p(-chance))
-            self._second_normal = radius * math.sin(2 * math.pi * angle)
-            return radius * math.cos(2 * math.pi * angle)
-        made, self._second_normal = self._second_normal, None
+            made, self._second_normal = _normal_pair(draw(), draw())
+        else:
+            made, self._second_normal = self._second_normal, None
         return made
 
     def _normal(self, count: int, dtype: Any) -> Any:
