@@ -152,6 +152,30 @@ def test_one_row_by_chance_is_squeezed(f):
         program(np.ones((4, 3)))
 
 
+GIVEN = {
+    "reshape": lambda x: x[1:].reshape(x.shape[1], -1),
+    "turned": lambda x: x[1:].T.reshape(-1, x.shape[1]),
+    "view": lambda x: x[1:].view(x.shape[1], -1).cumsum(1),
+    "unflatten": lambda x: x[1:].unflatten(0, (x.shape[1], -1)),
+    "expand": lambda x: x[1:, :1].expand(x.shape[1], 2),
+    "of a part": lambda x: x.T.reshape(x[1:].shape[0], -1),
+}
+
+
+@pytest.mark.parametrize("f", GIVEN.values(), ids=GIVEN)
+def test_an_axis_is_as_long_by_chance_as_the_size_that_it_is_given(f):
+    """Of four rows and three columns: the program gave the n - 1 rows themselves at any size."""
+    program = sg.compile(f(at(np.arange(12.0).reshape(4, 3))), ["x"])
+    for shape in ((4, 3), (5, 4), (3, 3), (3, 5), (7, 4)):
+        values = np.cos(np.arange(np.prod(shape))).reshape(shape)
+        try:
+            found = program(values)
+        except ValueError:
+            assert shape != (4, 3)
+        else:
+            np.testing.assert_array_equal(found, f(at(values)).detach().numpy())
+
+
 def test_shown_entries_fix_nothing():
     """A loop that prints the entries of an array chooses nothing."""
     x = at(np.arange(1.0, 6.0))

@@ -171,7 +171,17 @@ class Lettering:
         """Target sizes of an expansion: those of the axes that it keeps, and those that it is given."""
         added = len(new) - len(old)
         row = zip((1,) * added + old, (1,) * added + known, new, strict=True)
-        return tuple(size if n == wide and n != 1 else self.given_size(wide) for n, size, wide in row)
+        return tuple(self._kept(size, wide) if n == wide and n != 1 else self.given_size(wide) for n, size, wide in row)
+
+    def _kept(self, size: Any, given: int) -> Any:
+        """The size of an axis that stays as long as it is, for which a size is given: no other that is so by chance."""
+        if given.__class__ is Size:
+            parts = [self.part(f) for f in given.factors if f.__class__ is Part]
+            other = parts[0] if len(parts) == 1 else self.letters.get(given)
+            if other is not None and size is not None and not self._same_size(str(other), str(size)):
+                self._letter(given)
+                raise ShapeError(f"an axis of {size} is given {other}, which is another size elsewhere")
+        return size
 
     def _reshaped(self, old: tuple[int, ...], known: tuple[Any, ...], new: tuple[int, ...]) -> tuple[Any, ...]:
         """Target sizes of a reshape: an old size, a letter, a product of neighbouring old sizes, or the number.
@@ -183,14 +193,14 @@ class Lettering:
         for sizes, targets, chance in _regrouped(list(zip(old, known, strict=True)), new):
             letters = any(isinstance(size, str) for size in sizes)
             if sizes and all(isinstance(size, int) for size in sizes):
-                out += map(int, targets)  # a number of entries is that of numbers, whatever letters they may be
+                out += [self._kept(int(n), n) for n in targets]  # as many entries as numbers are numbers themselves
                 continue
             alone = len(targets) == 1 and letters and (len(sizes) == 1 or targets[0] not in self.letters)
             if alone or (chance and len(targets) == 1 and self._is_left(targets[0], targets, sizes)):
                 if (open_shape or len(sizes) == 1) and self._number_of(targets[0]) is not None:
                     self.told.add(targets[0])
                     self._check_plain()
-                out.append(functools.reduce(product_size, sizes))
+                out.append(self._kept(functools.reduce(product_size, sizes), targets[0]))
                 continue
             known_sizes = [size for size in sizes if size is not None]
             made = [
