@@ -95,6 +95,8 @@ def _example(leaf: Any, dim: int | None) -> Any:
     first = () if dim is None else (slice(None),) * dim + (0,)
     made = plain(Tensor, np.array(value[first])[()])
     made._requires_grad = is_floating(made.dtype)
+    if not made._requires_grad:
+        made.more().name = "example"  # so that what is detached of it is followed, too, as in a program
     return made
 
 

@@ -428,8 +428,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any: 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """``(output, pull)``: the value, and the function that takes a cotangent of it to the cotangents of the primals.
 
-    ``pull(cotangent)`` gives a tuple with one entry per primal; without argument the cotangent of a scalar is 1.  With
-    ``has_aux`` the result is ``(output, pull, aux)``.
+    ``pull(cotangent)`` gives a tuple with one entry per primal; without argument the cotangent of a scalar is 1.  It
+    can be called again and again, and what it gives is differentiable where the primals are, unless it is called with
+    ``create_graph=False``; ``retain_graph`` changes nothing.  With ``has_aux`` the result is ``(output, pull, aux)``.
 
     >>> import symgrad as sg, numpy as np
     >>> out, pull = sg.func.vjp(lambda x: x * x, np.array([1.0, 2.0]))
@@ -445,11 +446,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         outer = bound.outer([part for leaf in leaves for part in flat_parts(leaf)])
         bound.keep()
 
-    def pull(*cotangents: Any) -> Any:
+    def pull(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:  # noqa: ARG001
         with deriving():
-            return pulled(cotangents)
+            return pulled(cotangents, watched() if create_graph is None else create_graph)
 
-    def pulled(cotangents: tuple[Any, ...]) -> Any:
+    def pulled(cotangents: tuple[Any, ...], followed: bool) -> Any:
         seeds, given = containers.flatten(cotangents[0] if len(cotangents) == 1 else cotangents)
         if not cotangents and len(leaves) == 1 and shape_of(leaves[0]) == ():
             seeds, given = [np.ones((), leaves[0].dtype)[()]], structure
@@ -462,8 +463,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         for leaf, seed in zip(leaves, seeds, strict=True):
             value = seed if isinstance(seed, (Recorded, Dual)) else np.asarray(seed, leaf.dtype)[()]
             moving = outer or any(isinstance(s, Recorded) and s._requires_grad for s in flat_parts(value))
-            create = moving and watched()
-            found = pull_back(leaf, bound.variables, value, create)
+            found = pull_back(leaf, bound.variables, value, followed and moving)
             total = found if total is None else [a + b for a, b in zip(total, found, strict=True)]
         return bound.nested(iter(total or ()))
 

@@ -15,6 +15,7 @@ from symgrad.op import lookup
 from symgrad.ops.shapes.shaping import permute_op
 from symgrad.tape.modes import MODE
 from symgrad.tape.record import Recorded
+from symgrad.tape.watching.watch import note_read
 
 _REVERSED = (
     "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
@@ -129,6 +130,9 @@ def read_as(x: Any, dtype: np.dtype[Any]) -> Any:
         )
     if dtype.itemsize != array.itemsize:
         _check_sizes(x, array.dtype, dtype)
+    if made._node is not None and dtype != array.dtype:  # a tracer, which knows no op that does this to a value
+        note_read(x, "view(dtype)")
+        made._node = None
     made._value = array.view(dtype) if array.size else np.empty(_width(array, dtype), dtype)
     return made
 

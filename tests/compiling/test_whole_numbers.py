@@ -170,3 +170,15 @@ def test_logarithms_of_whole_numbers_are_no_whole_numbers(product):
     x = np.array([1.5, 2.0])
     for f in (lambda x: product(x, 2.0).sum(), lambda x: product(x**2, 3).sum()):
         assert np.allclose(sg.compile(sg.func.grad(f), x)(x), sg.func.grad(f)(x).numpy(), rtol=1e-14)
+
+
+def test_bits_of_numbers_are_read_anew_from_other_numbers() -> None:
+    """``x.view(int32)`` was a cast in programs: no op gives the bits, so they are looked at, as ``tolist()`` does."""
+
+    def inverse_root(x: Any) -> Any:
+        guess = (0x5F3759DF - (x.view(sg.int32) >> 1)).view(sg.float32)
+        return guess * (1.5 - 0.5 * x * guess * guess)
+
+    program = sg.compile(inverse_root)
+    for x in (np.array([1.0, 4.0], np.float32), np.array([9.0, 0.25], np.float32)):
+        np.testing.assert_array_equal(program(x), inverse_root(sg.tensor(x)).numpy())

@@ -138,13 +138,14 @@ def test_generated_rule(t):
         (lambda *a: (a[2], (0,)), r"returned an incompatible \(output, out_dims\) tuple. Expected out_dims=\(0,\)"),
         (lambda *a: ((a[2], a[2]), (0, 0, 0)), "to be compatible with the structure of `output`"),
         (lambda *a: 1 / 0, "division by zero"),
+        (lambda *a: (a[2] * 2, 5), r"expected to be in range of \[-\d, \d\], but got 5"),
     ],
-    ids=["alone", "three", "nested", "uneven", "raises"],
+    ids=["alone", "three", "nested", "uneven", "raises", "beyond"],
 )
 def test_rules_that_are_refused(t, rule, words):
     f = scaled(t, rule)
     x, y = batch(t)
-    with pytest.raises((RuntimeError, ZeroDivisionError), match=words):
+    with pytest.raises((RuntimeError, ZeroDivisionError, IndexError), match=words):
         t.func.vmap(f.apply, (0, None))(x, y)
 
 

@@ -35,3 +35,15 @@ def test_derivatives_of_pullbacks_have_no_graph(t):
     assert mapped.tolist() == [[3.0, 12.0], [3.0, 12.0]]
     assert by_point.tolist() == [6.0, 12.0]
     assert not any(g.requires_grad for g in (by_cotangent, mapped, by_point))
+
+
+def test_a_pullback_is_told_whether_what_it_gives_is_differentiable(t):
+    """As published code calls it, by ``create_graph``; without it the mode at the call says so."""
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    _, pull = t.func.vjp(lambda x: x**3, x)
+    for told, tracked in (({}, True), ({"create_graph": True}, True), ({"create_graph": False}, False)):
+        (g,) = pull(t.ones(2), retain_graph=True, **told)
+        assert g.tolist() == [3.0, 12.0]
+        assert g.requires_grad is tracked
+        with t.no_grad():
+            assert pull(t.ones(2), **told)[0].requires_grad is bool(told.get("create_graph"))

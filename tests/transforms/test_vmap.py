@@ -270,6 +270,33 @@ def test_values_that_are_looked_at_run_one_by_one():
     np.testing.assert_array_equal(sg.func.vmap(lambda r: r * float(r[0]))(x), x * x[:, :1])
 
 
+WHOLE = sg.tensor([[1, 2, 1], [2, 2, 1], [1, 1, 2]])
+BY_VALUES = {
+    "what is detached": lambda i: i.detach() * 2,
+    "its data": lambda i: i.data + 1,
+    "a number of what is detached": lambda i: i * int(i.detach()[0]),
+    "NumPy's array": lambda i: sg.tensor(i.numpy() + 1),
+    "how often": lambda i: sg.bincount(i, minlength=3),
+    "how often by NumPy": lambda i: np.bincount(i, minlength=3),
+    "how often, weighted": lambda i: sg.bincount(i, sg.tensor([1.0, 2.0, 4.0]), 3),
+    "weights": lambda i: sg.bincount(sg.tensor([0, 1, 1]), i, 3),
+    "places": lambda i: sg.unravel_index(i, (2, 2))[1],
+    "which are alike": lambda i: sg.unique(i, return_inverse=True)[1],
+    "repeats": lambda i: sg.repeat_interleave(sg.arange(3.0), i),
+    "swaps": lambda i: sg.lu_unpack(sg.eye(3), i.int())[0],
+    "a mask": lambda i: sg.zeros(3).masked_scatter(i > 1, sg.arange(3.0)),
+    "a detached mask": lambda i: sg.arange(3)[(i > 1).detach()].sum(),
+    "bits": lambda i: i.double().view(sg.int64),
+}
+
+
+@pytest.mark.parametrize("function", BY_VALUES.values(), ids=BY_VALUES)
+def test_values_of_whole_numbers_are_those_of_each_example(function):
+    """Also where they are taken of what is detached, or of what has no derivative at all."""
+    rows = WHOLE if function is not BY_VALUES["repeats"] else WHOLE[[0, 2]]
+    np.testing.assert_array_equal(vmap(function)(rows), np.stack([np.asarray(function(row)) for row in rows]))
+
+
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 def test_a_nan_that_another_spelling_makes_finite_stays_finite():
     x = sg.tensor(np.array([0.0, 1.0, 1000.0]))

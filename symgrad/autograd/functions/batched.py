@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from symgrad.autograd.graphs.shown import version_of
 from symgrad.errors import AutogradError
 from symgrad.op import lookup, shape_of
+from symgrad.ops.shapes.shaping import axis_of
 from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import new_tag
@@ -162,7 +163,7 @@ def _by_rule(function: Any, leaves: list[Any], structure: Any, level: Level) -> 
 def _bundle(out: Any, dim: Any, level: Level, same: dict[int, Any]) -> Any:
     if dim is None or id(out) in same:
         return same.get(id(out), out)  # an argument that the rule changed and gave back is still itself
-    return Bundle(level.tag, to_front(out, dim % len(shape_of(out))))
+    return Bundle(level.tag, to_front(out, axis_of(dim, len(shape_of(out)))))
 
 
 def _row(level: Level, k: int, value: Any) -> Any:
