@@ -82,7 +82,7 @@ class Inquiry:
         if mend is None:
             kinds = [found.kind for found in (arguments[i].diagnosis for i in self.wrong) if found is not None]
             mend = self.mending.informed(set(kinds), min(INFORMED, seconds / 4), start + seconds)
-            mend = mend or self.mending.structured
+            mend = mend or self.mending.special
         for argument in arguments:
             argument.diagnosis = _by_mend(argument.diagnosis, mend)
         notes = []

@@ -145,3 +145,91 @@ def one_half(x, A):
 
 def test_a_mend_for_all_matrices_comes_first():
     assert check(quadratic, one_half, x, M + M.T, argnums=0).mend.right == "return (A + A.T) @ x"
+
+
+def factored(U, V, A, M):
+    return ((M * (A - U @ V)) ** 2).sum()
+
+
+def factored_grad(U, V, A, M):
+    return -2 * (M * (A - U @ V)) @ V
+
+
+def cross_entropy(z, y):
+    e = np.exp(z - z.max(1, keepdims=True))
+    return -(y * np.log(e / e.sum(1, keepdims=True))).sum() / len(z)
+
+
+def cross_entropy_grad(z, y):
+    e = np.exp(z - z.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True) - y
+
+
+def margins(w, X, y):
+    return ((1 - y * (X @ w)) ** 2).sum() / 2
+
+
+def margins_grad(w, X, y):
+    return X.T @ (y - X @ w)
+
+
+def turned(p, R, q):
+    return ((R @ p - q) ** 2).sum()
+
+
+def turned_grad(p, R, q):
+    return 2 * (p - R @ q)
+
+
+LABELS, SHARES = np.eye(3)[[0, 2, 1, 1]], RNG.dirichlet(np.ones(3), size=4)
+PRESENT, SIGNS = (RNG.random((4, 5)) < 0.6) * 1.0, np.array([1.0, -1, -1, 1])
+ROTATION = np.linalg.qr(M)[0]
+
+DESIGNED = {
+    "weights of zeros and ones": (
+        factored, factored_grad, (RNG.normal(size=(4, 5)), RNG.normal(size=(5, 5)), RNG.normal(size=(4, 5)), PRESENT),
+        "return -2 * (M * (A - U @ V)) @ V.T",
+    ),
+    "labels": (cross_entropy, cross_entropy_grad, (A, LABELS), "return (e / e.sum(1, keepdims=True) - y) / len(z)"),
+    "shares": (cross_entropy, cross_entropy_grad, (A, SHARES), "return (e / e.sum(1, keepdims=True) - y) / len(z)"),
+    "classes": (margins, margins_grad, (x, A, SIGNS), "return X.T @ (X @ w - y)"),
+    "a rotation": (turned, turned_grad, (x, ROTATION, x**2), "return 2 * (p - R.T @ q)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DESIGNED)
+def test_arguments_keep_their_design_at_other_points(name):
+    """Squares of a mask are the mask, and labels sum to one: no mend was found, as all entries moved."""
+    f, grad, args, right = DESIGNED[name]
+    report = check(f, grad, *args, argnums=0)
+    assert not report
+    assert report.mend.right == right
+
+
+def counts(b, X, y, rate):
+    return (np.exp(X @ b) - y * (X @ b)).mean() + rate * (b @ b) / 2
+
+
+def by_another_length(b, X, y, rate):
+    return X.T @ (np.exp(X @ b) - y) / len(b) + rate * b
+
+
+class Ridge:
+    def __init__(self, X, y):
+        self.X, self.y = X, y
+
+    def loss(self, w):
+        return ((self.X @ w - self.y) ** 2).mean()
+
+    def grad(self, w):
+        return self.X.T @ (self.X @ w - self.y) / len(self.y)
+
+
+def test_mends_are_right_at_other_sizes():
+    """Half of it was the mend, of a gradient by six samples divided by the three features."""
+    X, y = RNG.normal(size=(6, 3)), RNG.normal(size=6)
+    mend = check(counts, by_another_length, x, X, y, 0.3, argnums=0).mend
+    assert mend.right == "return X.T @ (np.exp(X @ b) - y) / len(X) + rate * b"
+    ridge = Ridge(X, y)  # which has no other sizes
+    mend = check(ridge.loss, ridge.grad, x).mend
+    assert mend.right == "return 2 * (self.X.T @ (self.X @ w - self.y) / len(self.y))"

@@ -49,7 +49,7 @@ MOST_NAMES, MOST_PARTS = 40, 24
 
 def edits(routine: Routine, spots: Sequence[Spot], likely: bool) -> Iterator[Edit]:
     """Changes of some expressions, in the order in which they are tried: the ``likely`` ones, or all others."""
-    names, every = list(_names(routine)), list(spots_of(routine))
+    names, every = list(held_data(routine)), list(spots_of(routine))
     parts = _parts(
         [s.node for s in every if isinstance(s.node, ast.Subscript)],
         [node.slice for node in ast.walk(routine.tree) if isinstance(node, ast.Subscript)],
@@ -102,7 +102,7 @@ def _swapped(text: str, spots: Sequence[Spot]) -> Iterator[Edit]:
             yield Edit(spot.start, other.end, other.words + text[spot.end : other.start] + spot.words)
 
 
-def _names(routine: Routine) -> Iterator[tuple[str, Any]]:
+def held_data(routine: Routine) -> Iterator[tuple[str, Any]]:
     """The variables that hold numbers, arrays or flags, and such parts of ``self``."""
     count = 0
     for name, value in routine.held.items():
@@ -440,10 +440,11 @@ def _is_index(value: Any) -> bool:
 
 
 def _names_alike(spot: Spot, names: Names) -> Iterator[str]:
-    """One variable in the place of another of its shape: the value of a step before, or of another argument."""
-    own = _own_value(spot, names)
+    """One variable in the place of another of its shape, or another length: a step before, another argument."""
+    own, above = _own_value(spot, names), spot.above
+    measured = getattr(above, "attr", "") in ("shape", "size") or (is_call(above) and called(above) == "len")
     if own is not None:
-        yield from (text for text, held in names if np.shape(held) == np.shape(own))
+        yield from (text for text, v in names if np.shape(v) == np.shape(own) or (measured and np.ndim(v)))
 
 
 def _completed(spot: Spot, names: Names, longer: Sequence[Spot]) -> Iterator[str]:  # noqa: ARG001

@@ -10,7 +10,7 @@ import itertools
 import re
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from itertools import zip_longest
@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from symgrad.check.asking.arrays import as_array
-from symgrad.check.asking.calling import like
 from symgrad.check.asking.nested import Given
 from symgrad.check.asking.outputs import output_leaves
 from symgrad.check.asking.subject import Subject
-from symgrad.check.mending.edits import edits
+from symgrad.check.mending.edits import edits, held_data
 from symgrad.check.mending.informed import informed_edits
 from symgrad.check.mending.pairs import Change, Pairs
+from symgrad.check.mending.points import Design, at_other_sizes, at_other_values, design_of
 from symgrad.check.mending.routines import NotThisText, Routine, routines
 from symgrad.check.mending.spots import Edit, Spot, is_shared, probes, spots_of
 from symgrad.check.oracle.exact import exact_gradient
@@ -55,7 +55,7 @@ class Search:
     def __init__(self, subject: Subject, given: Given, arguments: Sequence[ArgumentReport]):
         self.subject, self.given, self.arguments = subject, given, arguments
         self.found: Mend | None = None
-        self.structured: Mend | None = None  # what is right for symmetric matrices, as those that were given
+        self.special: Mend | None = None  # what is right for arguments of the design, or the sizes, of those given
         self.wanted = _WANTED.get()
         self._tries: Iterator[Change] | None = None
         self._seen: set[tuple[int, str]] = set()
@@ -117,12 +117,24 @@ class Search:
         made = _with([(routine, text)], self._gradients)
         if made is None:
             return
-        if not self._is_right(made) or self._is_size(change):
+        if not self._is_right(made) or not self._is_kept(change, [(routine, text)]):
             self._pairs.note(made, change)
-        elif self._right_elsewhere([(routine, text)]):
-            self.found = _mend(routine, edit)
-        elif self.structured is None and self._symmetric and self._right_elsewhere([(routine, text)], structured=True):
-            self.structured = _mend(routine, edit)
+
+    def _is_kept(self, change: Change, texts: Texts) -> bool:
+        """Whether a change that is right at the point is what was looked for, or the best if nothing else is."""
+        routine, edit = change
+        if self._right_elsewhere(texts, {}):
+            sized = self._right_at_other_sizes(texts, {})
+            if sized or (sized is None and not self._may_be_sizes(change)):
+                self.found = _mend(routine, edit)
+                return True
+            special = sized is None or (not self._numbers(change) and self._writes_sizes(routine))
+        else:
+            special = bool(self._design) and self._right_elsewhere(texts, self._design)
+            special = special and self._right_at_other_sizes(texts, self._design) is not False
+        if special and self.special is None:
+            self.special = _mend(routine, edit)
+        return special
 
     def _of_two(self, end: float) -> Mend | None:
         """Two changes that make the derivative right together."""
@@ -130,7 +142,8 @@ class Search:
             texts = _together(one, other)
             if time.monotonic() > end:
                 break
-            if texts and self._is_right(_with(texts, self._gradients)) and self._right_elsewhere(texts):
+            here = bool(texts) and self._is_right(_with(texts, self._gradients)) and self._right_elsewhere(texts, {})
+            if here and self._right_at_other_sizes(texts, {}) is not False:
                 return _mend_of_two(one, other)
         return None
 
@@ -227,62 +240,78 @@ class Search:
         return here is not None and there is not None and len(here) == len(there) and all(map(_same, here, there))
 
     @functools.cached_property
-    def _symmetric(self) -> set[int]:
-        """Which arguments are symmetric matrices, or Hermitian ones."""
-        arrays = [(k, as_array(v)) for k, v in enumerate(self.subject.given_args()) if k in self.subject.data]
-        square = [(k, a) for k, a in arrays if a.ndim > 1 and a.shape[-1] == a.shape[-2] > 1 and a.dtype.kind in "fc"]
-        return {k for k, a in square if np.allclose(a, a.swapaxes(-1, -2).conj())}
+    def _design(self) -> Design:
+        return design_of(self.subject)
 
-    def _right_elsewhere(self, texts: Texts, structured: bool = False) -> bool:
+    def _right_elsewhere(self, texts: Texts, design: Design) -> bool:
         """Whether texts that are right at the point are so close by, too, and leave the function itself as it is.
 
         And farther away, where that is known and takes little time: the sides of branches that entries take change.
-        With ``structured`` symmetric matrices stay symmetric there.
         """
-        start, kept = time.monotonic(), self._symmetric if structured else set()
-        if not self._right_at(texts, 1, 1.1, kept):
+        start = time.monotonic()
+        if not self._right_between(texts, 1, 1.1, design):
             return False
         if time.monotonic() - start > SLOWEST:
             return True
         turned = MOST_TURNED if any(_conditions(r.text) != _conditions(text) for r, text in texts) else 0
         far = [(0.4, 1.6)] * MOST_FAR + [(-1.6, 1.6)] * turned  # a new condition may hold at all points alike
-        return all(self._right_at(texts, low, high, kept) is not False for low, high in far)
+        return all(self._right_between(texts, low, high, design) is not False for low, high in far)
 
-    def _is_size(self, change: Change) -> bool:
-        """Whether a change puts in a number that is a size of an argument, where the exact formula has sizes."""
-        old = change.routine.text[change.edit.start : change.edit.end]
-        new = {int(k) for k in _NUMBERS.findall(change.edit.words)} - {int(k) for k in _NUMBERS.findall(old)}
-        sizes = {n for k in self.subject.data for n in np.shape(self.subject.args[k]) if n > 2}
-        if not new & sizes:
+    def _right_between(self, texts: Texts, low: float, high: float, design: Design) -> bool | None:
+        """The same where all arguments are multiplied by numbers between two; None where it is not known."""
+        return self._right_at(texts, at_other_values(self.subject, low, high, self._rng, design))
+
+    def _right_at_other_sizes(self, texts: Texts, design: Design) -> bool | None:
+        """Whether texts are right where arguments have other sizes; None where the function has no others."""
+        known = [self._right_at(texts, args) for args in at_other_sizes(self.subject, design)]
+        return None if {*known} <= {None} else False not in known
+
+    def _may_be_sizes(self, change: Change) -> bool:
+        """Whether numbers that come or go may be sizes, or by how much one is larger, where the exact formula has any.
+
+        But for 2 and 1/2, which derivatives bring.
+        """
+        sizes = self._sizes(change.routine)
+        if (self._numbers(change) - {2, 0.5}).isdisjoint(n / m for n, m in itertools.permutations(sizes, 2)):
             return False
         texts = [found[0] for a in self.arguments if a.wrong and (found := _quietly(a.formulas))]
         return any({*_LETTERS.findall(text)} - {*self.subject.names} for text in texts)
 
-    def _right_at(self, texts: Texts, low: float, high: float, symmetric: Collection[int]) -> bool | None:
-        """The same where all arguments are multiplied by numbers between two; None where it is not known."""
+    def _sizes(self, routine: Routine) -> set[int]:
+        """How many entries arguments and variables have along an axis, and one."""
+        arrays = [*self.subject.args, *(value for _, value in held_data(routine))]
+        return {1, *(n for a in arrays for n in np.shape(a))} - {0}
+
+    def _writes_sizes(self, routine: Routine) -> bool:
+        """Whether a text has sizes as numbers: nothing makes it right at others."""
+        return any(n in self._sizes(routine) for n in map(float, _NUMBERS.findall(routine.text)) if n > 2)
+
+    @staticmethod
+    def _numbers(change: Change) -> set[float]:
+        """The numbers that a change puts in or takes out."""
+        old = change.routine.text[change.edit.start : change.edit.end]
+        return {float(k) for k in {*_NUMBERS.findall(old)} ^ {*_NUMBERS.findall(change.edit.words)}}
+
+    def _right_at(self, texts: Texts, args: list[Any]) -> bool | None:
+        """Whether texts are right for other arguments; None where it is not known."""
         subject, again = self.subject, self.given.again
         assert again is not None
-        args = subject.given_args()
-        for k in [k for k in subject.data if k < subject.given]:
-            array = as_array(args[k])
-            if array.dtype.kind in "fc":
-                by = low + (high - low) * self._rng.random(array.shape)
-                moved = array * ((by + by.swapaxes(-1, -2)) / 2 if k in symmetric else by)
-                args[k] = like(subject.originals[k], moved.astype(subject.args[k].dtype))
         made = _with(texts, lambda: _quietly(lambda: again(args)))
-        if any(r.shared for r, _ in texts) and not self._same_value(texts, args):
-            return False
         if made is None:
             return None
         there = Subject(self.given.f, args, subject.positions, subject.names, subject.derivative, subject.given)
         exact = _quietly(lambda: exact_gradient(there, made))
         if exact is None or not all(np.isfinite(e).all() for e in exact.gradients):
             return None
+        if list(map(np.shape, made)) != list(map(np.shape, exact.gradients)):
+            return None  # the function writes down how long its arrays are
+        if any(r.shared for r, _ in texts) and not self._same_value(texts, args):
+            return False
         return all(_near(g, e, 4 * t) for g, e, t in zip(made, exact.gradients, exact.tolerance, strict=True))
 
 
-_NUMBERS, _LETTERS = re.compile(r"(?<![\w.])\d+(?![\w.])"), re.compile(r"\b[a-z]\b(?!\()")
-"""Whole numbers in a text of Python, and single letters in a formula: variables and sizes."""
+_NUMBERS, _LETTERS = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])"), re.compile(r"\b[a-z]\b(?!\()")
+"""Numbers in a text of Python, and single letters in a formula: variables and sizes."""
 
 _UNKNOWN, _PART = 2, 3
 """The ranks of an expression of which it is not known what it moves, and of one that moves too little."""

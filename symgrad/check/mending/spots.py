@@ -189,14 +189,14 @@ def is_factor(spot: Spot) -> bool:
 
 
 def is_operand(spot: Spot) -> bool:
-    """Whether an expression is a value that something is made of, and no index, name of a function or keyword."""
+    """Whether an expression is a value that something is made of: no index, function or keyword, nor just counted."""
     if not isinstance(spot.node, ast.expr) or isinstance(spot.node, (ast.Slice, ast.Starred, ast.Tuple, ast.List)):
         return False
     if isinstance(spot.node, ast.Constant) and not isinstance(spot.node.value, (int, float)):
         return False
     above = spot.above
     if isinstance(above, ast.Call):
-        return spot.node is not above.func
+        return spot.node is not above.func and called(above) != "len"
     if isinstance(above, ast.Attribute):
         return isinstance(spot.node, (ast.BinOp, ast.Call))
     if isinstance(above, (ast.Tuple, ast.List)):
