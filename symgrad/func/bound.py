@@ -367,12 +367,14 @@ def as_result(value: Any) -> Any:
     return value if isinstance(value, (Recorded, Dual, Jet)) else plain(Tensor, np.asarray(value)[()])
 
 
-def settled(value: Any) -> Any:
-    """A result that nobody outside differentiates: its formula stays, its grad goes."""
+def settled(value: Any, own: Sequence[Any] = ()) -> Any:
+    """A result that nobody outside differentiates: its formula stays, its grad goes; ``own`` are the variables."""
     if isinstance(value, Dual):
-        return Dual(settled(value.primal), settled(value.tangent), value.tag)
+        return Dual(settled(value.primal, own), settled(value.tangent, own), value.tag)
     if isinstance(value, Bundle):
-        return value.on_parts(settled)
+        return value.on_parts(lambda part: settled(part, own))
+    if any(value is v and v._node is None for v in own):
+        return value.detach()
     if not isinstance(value, Recorded) or not value._requires_grad or value._node is None:
         return value
     made = plain(Tensor, value._value)

@@ -241,16 +241,19 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             result, _ = run(func, bound.args, {}, False, JVP, bound.of_arrays)
         leaves, structure = results(result, JVP)
         outer = bound.outer([part for leaf in leaves for part in flat_parts(leaf)])
-        shown = result if outer else containers.unflatten(structure, iter([settled(leaf) for leaf in leaves]))
+        own = bound.variables
+        shown = result if outer else containers.unflatten(structure, iter([settled(leaf, own) for leaf in leaves]))
         if switched() or any(isinstance(leaf, (Dual, Jet)) for leaf in leaves):
             return shown, again  # what it holds moves, or what it runs unrecorded, and with it the derivative
         # A vector-Jacobian product is linear in its cotangent, so its derivative by the cotangent is the Jacobian.
-        probes = [as_variable(plain(Tensor, telling(shape_of(o), o.dtype)), "probe", False)[0] for o in leaves]
-        pulled: list[Any] = [None] * len(bound.variables)
+        kinds = [(shape_of(o), o.dtype) for o in leaves]
+        moving = [leaf for leaf in leaves if is_floating(leaf.dtype)]  # whole numbers and masks stand still
+        probes = [as_variable(plain(Tensor, telling(shape_of(o), o.dtype)), "probe", False)[0] for o in moving]
+        pulled: list[Any] = [None] * len(own)
         try:
             with enable_grad():
-                for leaf, probe in zip(leaves, probes, strict=True):
-                    found = pull_back(leaf, bound.variables, probe, True)
+                for leaf, probe in zip(moving, probes, strict=True):
+                    found = pull_back(leaf, own, probe, True)
                     pulled = [g if total is None else total + g for total, g in zip(pulled, found, strict=True)]
         except ChangedInPlace:
             return shown, again
@@ -288,10 +291,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             )
         if not agree(moved, found, probes):
             return again(*tangents)  # a custom backward without history
-        rows = [
-            plain(Tensor, np.zeros(shape_of(p), p.dtype)[()]) if g is None else g
-            for g, p in zip(found, probes, strict=True)
-        ]
+        columns = iter(found)
+        rows = [next(columns) if is_floating(dtype) else None for _, dtype in kinds]
+        rows = [plain(Tensor, np.zeros(*k)[()]) if g is None else g for g, k in zip(rows, kinds, strict=True)]
         return containers.unflatten(structure, iter(rows))
 
     return shown, push

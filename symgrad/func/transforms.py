@@ -468,5 +468,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         return bound.nested(iter(total or ()))
 
     kept = outer and watched()
-    shown = result if kept else containers.unflatten(structure, iter([settled(leaf) for leaf in leaves]))
+    shown = (
+        result if kept else containers.unflatten(structure, iter([settled(leaf, bound.variables) for leaf in leaves]))
+    )
     return (shown, pull, bound.beside(aux)) if has_aux else (shown, pull)

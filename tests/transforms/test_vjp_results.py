@@ -6,6 +6,8 @@ import pytest
 
 import symgrad
 
+torchs_warnings = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
 
 @pytest.fixture(params=["symgrad", pytest.param("torch", marks=pytest.mark.peer)])
 def t(request):
@@ -47,3 +49,27 @@ def test_a_pullback_is_told_whether_what_it_gives_is_differentiable(t):
         assert g.requires_grad is tracked
         with t.no_grad():
             assert pull(t.ones(2), **told)[0].requires_grad is bool(told.get("create_graph"))
+
+
+@torchs_warnings
+@pytest.mark.parametrize("function", [lambda x: x, lambda x: x.contiguous()], ids=["as it is", "in order"])
+def test_an_argument_that_comes_back_is_nobodys_variable(t, function):
+    """``vjp`` and ``linearize`` gave the variable itself, with its grad."""
+    x = t.tensor([1.0, 2.0])
+    for out, derivative in (t.func.vjp(function, x), t.func.linearize(function, x)):
+        assert out.tolist() == [1.0, 2.0]
+        assert not out.requires_grad
+        moved = derivative(t.ones(2))
+        assert (moved[0] if isinstance(moved, tuple) else moved).tolist() == [1.0, 1.0]
+    w = x.clone().requires_grad_()
+    assert t.func.vjp(lambda x: w, x)[0].requires_grad
+
+
+@torchs_warnings
+def test_results_that_cannot_move_are_still_in_a_linear_map(t):
+    """``linearize`` refused whole numbers and masks among the results, ``x.max(0)`` with its place."""
+    out, push = t.func.linearize(lambda x: (x.max(0), x > 1, x * x), t.tensor([1.0, 3.0]))
+    (most, place), mask, square = push(t.tensor([1.0, 10.0]))
+    assert (out[0].indices.item(), out[1].tolist()) == (1, [False, True])
+    assert (most.item(), square.tolist()) == (10.0, [2.0, 60.0])
+    assert (place.dtype, place.item(), mask.tolist()) == (t.int64, 0, [False, False])
