@@ -91,6 +91,35 @@ WITHIN = {
 }
 
 
+SATURATING = {
+    "x/(2.5 + x)": ("2.5/(2.5 + x)**2", ["t1 = 5 + 2 * x", "return 10 * (1 / t1 / t1)"]),
+    "x**2/(1 + x**2)": ("2*x/(1 + x**2)**2", ["t1 = 1 + x * x", "return 2 * (x / t1 / t1)"]),
+    "x**4/(2.5**4 + x**4)": (
+        "4*2.5**4*x**3/(2.5**4 + x**4)**2",
+        ["t1 = 625 + 16 * (x * x * x * x)", "t1 = 40000 * (x / t1 * x / t1 * x)", "return t1"],
+    ),
+}
+
+
+@pytest.mark.parametrize("text", SATURATING)
+def test_slopes_that_stay_in_range_as_they_are_have_no_case_for_large_numbers(text):
+    """They had the powers of x taken out of the sums beyond 1e9, by two choices and twice as many divisions."""
+    slope, lines = SATURATING[text]
+    program = sg.compile(sg.func.grad(lambda x: eval(text, {"x": x}).sum()), np.ones(3))  # noqa: S307
+    assert [line.strip() for line in program.source.partition('float64."""')[2].splitlines() if line] == lines
+    points = [-1e160, -3.0, 0.0, 1e-100, 0.3, 2.0, 1e9, 1e12, 1e60, 1e77, 1e103, 1e155, 1.5e308]
+    wanted = [float(eval(slope, {"x": mpmath.mpf(x)})) for x in points]  # noqa: S307
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(program(np.array(points)), wanted, rtol=1e-14, atol=1e-250)
+
+
+def test_powers_out_of_range_of_single_precision_are_no_infinite_slopes():
+    """At 30 the slope was infinite where what was written has 0."""
+    x = np.array([0.1, 2.5, 10.0, 30.0, 39.0], np.float32)
+    slope = sg.compile(sg.func.grad(lambda x: (x**24 / (2.5**24 + x**24)).sum()), x)(x)
+    assert np.all(np.isfinite(slope))
+
+
 @pytest.mark.parametrize("order", range(3))
 @pytest.mark.parametrize("name", WITHIN)
 def test_powers_beyond_what_is_multiplied_out_and_exponentials_of_reciprocals(name, order):

@@ -15,7 +15,7 @@ from typing import Any
 
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.accurate.part import VARIABLES, Part, price_of, readers_of
-from symgrad.formula.accurate.probing import NORMAL, SINGLE, USUAL, has_gaps, is_narrower, loses, lost_ends
+from symgrad.formula.accurate.probing import NORMAL, SINGLE, USUAL, has_gaps, is_narrower, loses, lost_ends, suffices
 from symgrad.formula.accurate.reading import READABLE, SLOPES, Reader, TooLong, Unreadable
 from symgrad.formula.accurate.writing import rewritten
 from symgrad.formula.stable import CANDIDATES, TAILS, between, complement, respelled, unspread
@@ -438,6 +438,9 @@ def _written(
             other = rewritten(scalar, collects=True)[1] if has_gaps(found, bounds=bounds) else None
             if other is not None and has_gaps(found, other, bounds):
                 found = other if _nearer(scalar, other, price, functions, bounds) else found
+            plain = rewritten(scalar, expands, scales=False)[1]
+            if plain not in (None, found) and _nearer(scalar, plain, price, functions, bounds):
+                found = plain if suffices(plain, found, bounds) else found  # 2/(2 + x)/(2 + x)
             return _where_held(scalar, found, bounds, single)
         if not reader.expanded:  # another reading would be the same
             break

@@ -29,6 +29,8 @@ ROUGH = 1e-2
 """Two spellings farther apart in single precision do not differ by their roundings alone."""
 NORMAL = 1e30
 """Values beyond this, or its reciprocal, are not what a formula is evaluated for."""
+HELD = 1e250
+"""Values up to this, and down to its reciprocal, are worth a case of their own for large variables."""
 SINGLE = 1e4
 """The same in single precision, where powers of them are to stay in the range of numbers."""
 
@@ -144,6 +146,21 @@ def loses(
         within, tolerance = NORMAL, WORTH
     values = _inside(dict(zip(names, far, strict=True)), bounds)
     return sum(_votes(rows, (scalar, better), values, within=within, tolerance=tolerance)) > 0
+
+
+def suffices(plain: Term, scaled: Term, bounds: Sequence[tuple[str, float, float]] = ()) -> bool:
+    """Whether a formula is a number wherever ``scaled`` is, its equal, and as near but at the tiniest values.
+
+    2/(2 + x)² is, however large x may be, when it is divided twice.
+    """
+    names = [str(t.name) for t in postorder([scaled]) if t.op is SYMBOL]
+    rows = substitute([plain, scaled], {symbol(n): symbol(n, ("probes",)) for n in names})
+    far = np.concatenate([np.stack([probes(k) for k in range(len(names))]), _one_far(len(names), False)], axis=1)
+    values = _inside(dict(zip(names, far, strict=True)), bounds)
+    with np.errstate(all="ignore"):
+        one, other = (np.abs(np.broadcast_to(evaluate(t, values), far.shape[1])) for t in rows)
+    lost = (np.isfinite(other) & ~np.isfinite(one)) | ((one > 1 / HELD) & (other < 1 / HELD))
+    return not np.any(lost) and sum(_votes(rows, (plain, scaled), values, within=HELD)) <= 0
 
 
 _DENSE = np.linspace(-3.97, 4.01, 67)
@@ -299,7 +316,7 @@ def is_narrower(
     with np.errstate(all="ignore"):
         plain, other = (np.broadcast_to(evaluate(t, values), columns[0].shape) for t in rows)
         alike = np.abs(other - plain) <= (ROUGH if single else HOLE) * np.abs(plain)
-        off = np.isfinite(plain) & (np.abs(plain) > float(np.finfo(dtype).tiny)) & ~alike
+        off = np.isfinite(plain) & ~alike & ((np.abs(plain) > float(np.finfo(dtype).tiny)) | ~np.isfinite(other))
     return any(
         _vote((scalar, better), {name: row[k] for name, row in values.items()}, plain[k], other[k]) == -1
         for k in np.flatnonzero(off)[:WITNESSES]

@@ -67,10 +67,11 @@ def _in_powers(term: Any, n: int, turns: int) -> Items:
 
 
 class Writer:
-    """Writes ratios of one field."""
+    """Writes ratios of one field; ``scales``: with powers of large variables divided out of sums."""
 
-    def __init__(self, field: Field):
+    def __init__(self, field: Field, scales: bool = True):
         self.field = field
+        self.scales = scales
         self._written: dict[Any, Any] = {}
         self._generators: dict[int, Any] = {}
 
@@ -343,7 +344,7 @@ class Writer:
         conjugate = self._conjugate(poly)
         if conjugate is not None:
             return Fraction(2) ** n, [(conjugate, n)]
-        far = self._far(poly) if busy or n < 0 else None
+        far = self._far(poly) if self.scales and (busy or n < 0) else None
         if far is not None:
             term, scale, degree = far
             return Fraction(1), [(scale, degree * n), (term, n)]
@@ -542,16 +543,19 @@ class Writer:
         return {self.field.generators[g].inner: p for g, p in m if self.field.generators[g].kind == "exp"}
 
 
-def rewritten(scalar: Term, expands: bool = True, collects: bool = False) -> tuple[Reader, Term | None]:
+def rewritten(
+    scalar: Term, expands: bool = True, collects: bool = False, scales: bool = True
+) -> tuple[Reader, Term | None]:
     """A formula of scalars as what it is read as is written; None where it cannot be, or is the same.
 
-    ``collects``: sums are multiplied out, so that they can be scaled where their terms would overflow.
+    ``collects``: sums are multiplied out, so that they can be scaled where their terms would overflow; ``scales``:
+    sums are, where a variable is large.
     """
     reader = Reader(expands)
     reader.field.collects = collects
     try:
         ratio = reader(scalar)
-        writer = Writer(reader.field)
+        writer = Writer(reader.field, scales)
         try:
             found = writer(ratio)
         except TooLong:  # sums in e^x and e^e^x at once are as they were, but for their series
