@@ -85,6 +85,12 @@ class MissingPackage(SymgradError, ModuleNotFoundError):
     """A package that is needed for what was asked, and not installed."""
 
 
+class MemberError(SymgradError, AttributeError, KeyError):
+    """A name under which a module can hold nothing (torch raises one or the other)."""
+
+    __str__ = Exception.__str__  # that of KeyError puts quotes around the words
+
+
 class NameProblem(SymgradError, ValueError):
     """A symbol name that cannot be used in source text or in a formula, or that is not known."""
 

@@ -1,4 +1,4 @@
-"""Parameters: leaves that require grad unless told otherwise."""
+"""Parameters, which are leaves that require grad unless told otherwise, and the buffers of modules."""
 
 from __future__ import annotations
 
@@ -62,6 +62,34 @@ class Parameter(Tensor, metaclass=ParameterType):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{self.data._require(self.requires_grad)!r}"
+
+
+class BufferType(type):
+    """The class of the class of buffers, which are tensors with a mark."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and bool(getattr(instance, "_is_buffer", False))
+
+
+class Buffer(metaclass=BufferType):
+    """A tensor that a module keeps as a buffer when it is assigned to an attribute: ``self.mean = Buffer(zeros(3))``.
+
+    It is in the memory of ``data``; ``persistent``: whether ``state_dict`` has it.
+
+    >>> import symgrad as sg
+    >>> isinstance(Buffer(sg.zeros(3)), Buffer), isinstance(sg.zeros(3), Buffer)
+    (True, False)
+    """
+
+    persistent: bool
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        """The tensor with its mark."""
+        made: Any = (empty(0) if data is None else data).detach()
+        made.requires_grad_(data is not None and data.requires_grad)
+        made.persistent = persistent
+        made._is_buffer = True
+        return made
 
 
 PLAIN.add(Parameter)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Self
@@ -145,17 +146,18 @@ def _filled(kind: Any, keys: tuple[str, ...], children: list[Any]) -> Any:
 
 
 def paths(structure: Structure, stem: str) -> list[str]:
-    """A name for every leaf: ``stem`` for a single one, else stem_key_key.
+    """A name for every leaf: ``stem`` for a single one, else stem_key_key, with _ for what no name has.
 
-    >>> paths(flatten({"w": 1, "b": (2, 3)})[1], "p")
-    ['p_w', 'p_b_0', 'p_b_1']
+    >>> paths(flatten({"w": 1, "b": (2, 3), "net.0": 4})[1], "p")
+    ['p_w', 'p_b_0', 'p_b_1', 'p_net_0']
     """
     if structure == LEAF:
         return [stem]
     if isinstance(structure, Setting):
         return []
     _, keys, parts = structure
-    return [name for key, part in zip(keys, parts, strict=True) for name in paths(part, f"{stem}_{key}")]
+    rows = [(re.sub(r"\W", "_", str(key)), part) for key, part in zip(keys, parts, strict=True)]
+    return [name for key, part in rows for name in paths(part, f"{stem}_{key}")]
 
 
 class _Star:

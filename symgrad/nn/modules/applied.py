@@ -1,0 +1,75 @@
+"""Layers without weights: each is a function of :mod:`symgrad.nn.functional` and the settings that it is called with.
+
+A class names the function and lists the settings, in torch's order:
+
+    class ELU(Applied):
+        function = staticmethod(functional.elu)
+        alpha: float = 1.0
+        inplace: bool = False
+
+``__init__``, ``forward`` and the text follow from that.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar, dataclass_transform
+
+from symgrad.errors import ArgumentError
+from symgrad.nn.modules.module import Module
+
+
+@dataclass_transform()
+class Applied(Module):
+    """Calls its function with the inputs and its settings.
+
+    function  what the layer computes
+    shown     the text of the settings, for ``str.format``; "inplace=True" is added where that is so
+    trains    whether the function is told if the layer is in training
+    """
+
+    function: ClassVar[Any]
+    shown: ClassVar[str] = ""
+    trains: ClassVar[bool] = False
+    _settings: ClassVar[inspect.Signature] = inspect.Signature()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        names = [name for name, kind in inspect.get_annotations(cls).items() if "ClassVar" not in str(kind)]
+        if names:
+            rows = [
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                    default=cls.__dict__.get(name, inspect.Parameter.empty),
+                )
+                for name in names
+            ]
+            cls._settings = inspect.Signature(rows)
+            for name in cls.__dict__.keys() & set(names):
+                delattr(cls, name)  # a layer has its settings itself, some of them as buffers
+        cls.__signature__ = cls._settings  # type: ignore[attr-defined]
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__()
+        try:
+            bound = self._settings.bind(*args, **kwargs)
+        except TypeError as error:
+            raise ArgumentError(f"{type(self).__name__}{self._settings}: {error}.") from None
+        bound.apply_defaults()
+        for name, value in bound.arguments.items():
+            setattr(self, name, value)
+
+    def settings(self) -> dict[str, Any]:
+        """What the function is called with beside the inputs."""
+        told = {name: getattr(self, name) for name in self._settings.parameters}
+        return {**told, "training": self.training} if self.trains else told
+
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        """What the function gives for the inputs."""
+        return type(self).function(*inputs, **named, **self.settings())
+
+    def extra_repr(self) -> str:
+        """The settings that the class shows."""
+        inplace = "inplace=True" if getattr(self, "inplace", False) and "{inplace}" not in self.shown else ""
+        return ", ".join(filter(None, (self.shown.format_map(self.__dict__), inplace)))

@@ -1,0 +1,137 @@
+"""Calling a module: its forward, between the hooks that were registered on it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from symgrad.autograd.graphs.hooks import RemovableHandle
+from symgrad.errors import AutogradError
+from symgrad.nn.modules.backward_hooks import BackwardHooks
+from symgrad.nn.modules.walking import Walker
+
+Hook = Callable[..., Any]
+
+
+class UndefinedForward(AutogradError, NotImplementedError):
+    """A module without ``forward`` is called."""
+
+
+class _Table(OrderedDict[int, Hook]):
+    """Hooks by the numbers of their handles, in the order in which they are called."""
+
+    def enter(self, hook: Hook, prepend: bool, *others: dict[int, bool]) -> RemovableHandle:
+        handle = RemovableHandle(self, extra_dict=list(others))
+        self[handle.id] = hook
+        if prepend:
+            self.move_to_end(handle.id, last=False)
+        return handle
+
+
+class Caller(Walker):
+    """Calls ``forward``, and the hooks around it."""
+
+    _forward_pre_hooks: _Table
+    _forward_hooks: _Table
+    _backward_pre_hooks: _Table
+    _backward_hooks: _Table
+
+    def __init__(self) -> None:
+        super().__init__()
+        put = object.__setattr__
+        for table in ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks"):
+            put(self, table, _Table())
+        for flags in ("_forward_pre_hooks_with_kwargs", "_forward_hooks_with_kwargs", "_forward_hooks_always_called"):
+            put(self, flags, {})
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002
+        """What the module computes; classes of modules define it."""
+        raise UndefinedForward(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What ``forward`` gives for the arguments, unless hooks change one or the other."""
+        if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks):
+            return self.forward(*args, **kwargs)
+        called: set[int] = set()
+        try:
+            return self._between_hooks(args, kwargs, called)
+        except Exception:
+            for number, hook in list(self._forward_hooks.items()):
+                if number in self._forward_hooks_always_called and number not in called:
+                    self._after(number, hook, args, kwargs, None)
+            raise
+
+    def _between_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int]) -> Any:
+        for number, hook in list(self._forward_pre_hooks.items()):
+            args, kwargs = self._before(number, hook, args, kwargs)
+        backward = None
+        if self._backward_hooks or self._backward_pre_hooks:
+            backward = BackwardHooks(self, list(self._backward_hooks.values()), list(self._backward_pre_hooks.values()))
+            args = backward.of_inputs(args)
+        result = self.forward(*args, **kwargs)
+        for number, hook in list(self._forward_hooks.items()):
+            called.add(number)
+            changed = self._after(number, hook, args, kwargs, result)
+            result = result if changed is None else changed
+        return result if backward is None else backward.of_result(result)
+
+    def _before(self, number: int, hook: Hook, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """The arguments after a hook that may have given others."""
+        if number not in self._forward_pre_hooks_with_kwargs:
+            changed = hook(self, args)
+            return (args if changed is None else changed if isinstance(changed, tuple) else (changed,)), kwargs
+        changed = hook(self, args, kwargs)
+        if changed is None:
+            return args, kwargs
+        if not isinstance(changed, tuple) or len(changed) != 2:
+            raise AutogradError(
+                f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+            )
+        return changed
+
+    def _after(self, number: int, hook: Hook, args: Any, kwargs: dict[str, Any], result: Any) -> Any:
+        return hook(self, args, *((kwargs,) if number in self._forward_hooks_with_kwargs else ()), result)
+
+    # ------------------------------------------------------------------------------------ registering
+
+    def register_forward_pre_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """``hook(module, args)`` is called before ``forward``, and may return other arguments.
+
+        ``prepend``: before the hooks that are there.  ``with_kwargs``: as ``hook(module, args, kwargs)``, which returns
+        None or ``(args, kwargs)``.
+        """
+        handle = self._forward_pre_hooks.enter(hook, prepend, self._forward_pre_hooks_with_kwargs)
+        if with_kwargs:
+            self._forward_pre_hooks_with_kwargs[handle.id] = True
+        return handle
+
+    def register_forward_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """``hook(module, args, result)`` is called after ``forward``, and may return another result.
+
+        ``prepend``: before the hooks that are there.  ``with_kwargs``: as ``hook(module, args, kwargs, result)``.
+        ``always_call``: also where ``forward`` raises, with the result None.
+        """
+        handle = self._forward_hooks.enter(
+            hook, prepend, self._forward_hooks_with_kwargs, self._forward_hooks_always_called
+        )
+        if with_kwargs:
+            self._forward_hooks_with_kwargs[handle.id] = True
+        if always_call:
+            self._forward_hooks_always_called[handle.id] = True
+        return handle
+
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """``hook(module, grad_output)`` is called before backward goes through, and may return other gradients."""
+        return self._backward_pre_hooks.enter(hook, prepend)
+
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """``hook(module, grad_input, grad_output)`` is called in backward, and may return another ``grad_input``.
+
+        ``grad_input`` has an entry for each argument without a name, None for those that require no grad.
+        """
+        return self._backward_hooks.enter(hook, prepend)

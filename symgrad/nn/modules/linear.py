@@ -1,0 +1,102 @@
+"""Affine layers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from symgrad.errors import ArgumentError
+from symgrad.nn import functional, init
+from symgrad.nn.modules.module import Module
+from symgrad.nn.parameter import Parameter
+from symgrad.tensor.creation import empty
+
+
+def empty_parameter(shape: tuple[int, ...], device: Any, dtype: Any) -> Any:
+    """A parameter whose values are set afterwards."""
+    return Parameter(empty(shape, device=device, dtype=dtype))
+
+
+class Identity(Module):
+    """Gives what it gets; other arguments of its construction are for layers that it stands for."""
+
+    def __init__(self, *args: Any, **kwargs: Any):  # noqa: ARG002
+        super().__init__()
+
+    def forward(self, input: Any) -> Any:
+        """The input itself."""
+        return input
+
+
+class Linear(Module):
+    """x Wᵀ + b: ``weight`` is (out_features, in_features), ``bias`` (out_features,); inputs are (*, in_features).
+
+    The values at the beginning are uniform between ±1/√in_features.
+
+    >>> import symgrad as sg
+    >>> layer = sg.nn.Linear(3, 2)
+    >>> layer(sg.ones(5, 3)).shape
+    torch.Size([5, 2])
+    >>> print(layer(sg.ones(5, 3).requires_grad_()).sum().expr)
+    """
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None):
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = empty_parameter((out_features, in_features), device, dtype)
+        self.register_parameter("bias", empty_parameter((out_features,), device, dtype) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the values of the beginning again."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Any) -> Any:
+        """Shape (*, out_features)."""
+        return functional.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """Sizes, and whether there is a bias."""
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class Bilinear(Module):
+    """x₁ᵀ W x₂ + b for each of out_features matrices: ``weight`` is (out_features, in1_features, in2_features)."""
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ):
+        super().__init__()
+        if in1_features <= 0:
+            raise ArgumentError(f"in1_features must be > 0, but got {in1_features}")
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        self.weight = empty_parameter((out_features, in1_features, in2_features), device, dtype)
+        self.register_parameter("bias", empty_parameter((out_features,), device, dtype) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the values of the beginning again: uniform between ±1/√in1_features."""
+        bound = 1 / math.sqrt(self.in1_features)
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1: Any, input2: Any) -> Any:
+        """Shape (*, out_features)."""
+        return functional.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """Sizes, and whether there is a bias."""
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
+        )

@@ -1,0 +1,72 @@
+"""The base class of layers and networks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad.errors import ArgumentError
+from symgrad.nn.modules.state import Keeper
+
+
+class Module(Keeper):
+    """A function that holds tensors: its class says in ``forward`` what it computes of them and of its arguments.
+
+    Tensors that are assigned to attributes as :class:`Parameter`, and modules, are held under these names: all
+    parameters are found by ``parameters()`` and ``named_parameters()``, and in formulas they go by their paths.
+    ``buffers()`` are tensors that are no parameters (``register_buffer``), ``train()`` and ``eval()`` set how dropout
+    and normalization behave, ``state_dict()`` and ``load_state_dict()`` give and take the state.
+
+    Raises ``AttributeError`` where something is assigned before ``super().__init__()`` was called.
+
+    >>> import symgrad as sg
+    >>> class Line(sg.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.w = sg.nn.Parameter(sg.tensor([2.0, -1.0]))
+    ...         self.b = sg.nn.Parameter(sg.tensor(0.5))
+    ...     def forward(self, x):
+    ...         return x @ self.w + self.b
+    >>> line = Line()
+    >>> loss = (line(sg.tensor([[1.0, 2.0], [3.0, 4.0]])) ** 2).sum()
+    >>> loss.backward()
+    >>> line.w.grad
+    tensor([16., 22.])
+    >>> print(line.b.grad.expr)
+    2*sum(x @ w + b)
+    """
+
+    training: bool
+    call_super_init: bool = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init and (args or kwargs):
+            raise ArgumentError(
+                f"{type(self).__name__}.__init__() takes no arguments; got {[*args, *kwargs]}: its class defines "
+                "__init__, which calls super().__init__() without any."
+            )
+        super().__init__()
+        object.__setattr__(self, "training", True)
+
+    def extra_repr(self) -> str:
+        """What ``repr`` shows between the parentheses."""
+        return ""
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def _told_below(self) -> list[str]:
+        """The modules of this one in its text, each with its name."""
+        return [f"({name}): {indented(repr(module))}" for name, module in self._modules.items()]
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        if not self._modules and len(lines) <= 1:
+            return f"{self._get_name()}({extra})"
+        lines += self._told_below()
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def indented(text: str) -> str:
+    """The text of what stands in another text."""
+    return text.replace("\n", "\n  ")

@@ -1,0 +1,142 @@
+"""Normalization of each example by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from symgrad.errors import ArgumentError
+from symgrad.nn import functional, init
+from symgrad.nn.modules.applied import Applied
+from symgrad.nn.modules.linear import empty_parameter
+from symgrad.nn.modules.module import Module
+
+
+class LocalResponseNorm(Applied):
+    """x / (k + α mean of the squares of neighbouring channels)^β."""
+
+    function = staticmethod(functional.local_response_norm)
+    shown = "{size}, alpha={alpha}, beta={beta}, k={k}"
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0
+
+
+class LayerNorm(Module):
+    """(x - mean)/√(var + ε) · weight + bias over the last axes, of shape ``normalized_shape``.
+
+    >>> import symgrad as sg
+    >>> sg.nn.LayerNorm(2)(sg.tensor([[1.0, 3.0]])).shape
+    torch.Size([1, 2])
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ):
+        super().__init__()
+        self.normalized_shape = _shape(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        for name, there in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
+            self.register_parameter(name, empty_parameter(self.normalized_shape, device, dtype) if there else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weights are 1 and biases 0 again."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Any) -> Any:
+        """The shape of the input."""
+        return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """Sizes and settings."""
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(Module):
+    """x/√(mean of x² + ε) · weight over the last axes, of shape ``normalized_shape`` (Zhang and Sennrich, 2019)."""
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ):
+        super().__init__()
+        self.normalized_shape = _shape(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        made = empty_parameter(self.normalized_shape, device, dtype) if elementwise_affine else None
+        self.register_parameter("weight", made)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weights are 1 again."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, input: Any) -> Any:
+        """The shape of the input."""
+        return functional.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        """Sizes and settings."""
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(Module):
+    """(x - mean)/√(var + ε) · weight + bias, with the mean and variance of each group of channels."""
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ):
+        super().__init__()
+        if num_channels % num_groups:
+            raise ArgumentError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        for name, there in (("weight", affine), ("bias", affine and bias)):
+            self.register_parameter(name, empty_parameter((num_channels,), device, dtype) if there else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weights are 1 and biases 0 again."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Any) -> Any:
+        """The shape of the input."""
+        return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """Sizes and settings."""
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+def _shape(given: Any) -> tuple[int, ...]:
+    return (given,) if isinstance(given, int) else tuple(given)
