@@ -12,7 +12,7 @@ def misspelt(x: sg.Tensor) -> None:
     sg.linalg.inverse(x)
     F.reluu(x)
     sg.func.gradd(lambda x: x)
-    sg.nn.Linear(2, 3)
+    sg.nn.Quaternion(2, 3)
     x.grad.foo
     x.max(0).value
 

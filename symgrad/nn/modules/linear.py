@@ -37,7 +37,9 @@ class Linear(Module):
     >>> layer = sg.nn.Linear(3, 2)
     >>> layer(sg.ones(5, 3)).shape
     torch.Size([5, 2])
-    >>> print(layer(sg.ones(5, 3).requires_grad_()).sum().expr)
+    >>> x = sg.ones(5, 3, requires_grad=True)
+    >>> print(layer(x).sum().expr)
+    p*sum(bias) + sum(weight @ sum(x, 0))
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None):

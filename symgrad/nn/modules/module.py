@@ -27,12 +27,12 @@ class Module(Keeper):
     ...     def forward(self, x):
     ...         return x @ self.w + self.b
     >>> line = Line()
-    >>> loss = (line(sg.tensor([[1.0, 2.0], [3.0, 4.0]])) ** 2).sum()
-    >>> loss.backward()
+    >>> x = sg.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> (line(x) ** 2).sum().backward()
     >>> line.w.grad
     tensor([16., 22.])
-    >>> print(line.b.grad.expr)
-    2*sum(x @ w + b)
+    >>> print(line.w.grad.expr)
+    2*(x.T @ (b + x @ w))
     """
 
     training: bool
