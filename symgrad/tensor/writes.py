@@ -17,7 +17,7 @@ from symgrad.kernels.randomness.streams import by_memory, normal_in_turn
 from symgrad.op import refusing
 from symgrad.ops.noise import check_bound, drawn
 from symgrad.ops.reductions.sums import cast
-from symgrad.tape.memory.inplace import inplace, overwrite
+from symgrad.tape.memory.inplace import inplace, overwrite, refuse
 from symgrad.tape.memory.overlap import OVERLAP, overlaps
 from symgrad.tape.memory.writing import WHOLE, put
 from symgrad.tape.record import Recorded
@@ -43,8 +43,6 @@ class Writes(Recorded):
         return inplace(self, lambda x: put(x, value, WHOLE, node, source=source), (), {}, even=True)
 
     def _drawn(self, values: Any, node: str, source: Any = None) -> Any:
-        if overlaps(self._value):
-            raise AutogradError(OVERLAP)
         return self._filled(np.asarray(values).astype(self._value.dtype), node, source)
 
     # -------------------------------------------------------------------------------------- random numbers
@@ -54,8 +52,15 @@ class Writes(Recorded):
         value = self._value
         return by_memory(() if value.flags.c_contiguous else value.strides, value.shape, draw, *others)
 
+    def _source(self, generator: Any, *others: Any) -> Any:
+        """Where numbers come from for a tensor that takes them: one that refuses its change costs the seed none."""
+        if overlaps(self._value):
+            raise AutogradError(OVERLAP)
+        refuse(self, others, "copy")
+        return drawn(generator)
+
     def _uniform(self, generator: Any, dtype: Any = _FLOAT) -> Any:
-        source = drawn(generator)
+        source = self._source(generator)
         return self._by_memory(lambda shape: source.uniform(shape, dtype))
 
     @refusing({"bui": "normal_kernel_cpu"})
@@ -69,7 +74,7 @@ class Writes(Recorded):
         """
         if not std >= 0:
             raise AutogradError(f"normal expects std >= 0.0, but found std {std}")
-        source, dtype = drawn(generator), self._value.dtype
+        source, dtype = self._source(generator), self._value.dtype
         if self._value.flags.c_contiguous:
             values = source.normal_unrounded(self._value.shape, dtype)
         else:
@@ -116,8 +121,6 @@ class Writes(Recorded):
         >>> sg.empty(2).bernoulli_(sg.tensor([0.0, 1.0]))
         tensor([0., 1.])
         """
-        if overlaps(self._value):
-            raise AutogradError(OVERLAP)
         chances = np.broadcast_to(p._value, self._value.shape) if isinstance(p, Recorded) else p
         if not np.all((np.asarray(chances) >= 0) & (np.asarray(chances) <= 1)):
             raise AutogradError(
@@ -125,7 +128,7 @@ class Writes(Recorded):
                 if isinstance(p, Recorded)
                 else f"bernoulli_ expects p to be in [0, 1], but got p={p}"
             )
-        source = drawn(generator)
+        source = self._source(generator, p)
         if isinstance(p, Recorded):
             values = self._by_memory(lambda shape, chances: source.bernoulli(chances, shape), chances)
         else:
@@ -155,7 +158,7 @@ class Writes(Recorded):
         """The exponential of normal samples in place."""
         if std <= 0:
             raise AutogradError(f"log_normal_ expects std > 0.0, but found std={std}")
-        values = self._by_memory(drawn(generator).normal_in_turn)
+        values = self._by_memory(self._source(generator).normal_in_turn)
         return self._drawn(np.exp(values * std + mean), "LogNormalBackward0")
 
     @refusing({"cbui": _CONTINUOUS.format("Cauchy")})
@@ -199,7 +202,7 @@ class Writes(Recorded):
             raise AutogradError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
         check_bound("from", low, dtype)
         check_bound("to - 1", high - 1, dtype)
-        source, wide = drawn(generator), dtype.itemsize == 8 if number == 2 else None
+        source, wide = self._source(generator), dtype.itemsize == 8 if number == 2 else None
         values = self._by_memory(lambda shape: source.integers(high - low, shape, wide)) + low
         return self._drawn(values, f"RandomBackward{number}")
 

@@ -352,3 +352,28 @@ def test_tensors_that_are_made_for_tests(kind: str, options: dict[str, Any]) -> 
             continue
         found.append((x.detach().to(t.complex128).tolist(), x.requires_grad, x.stride(), str(x.dtype).split(".")[-1]))
     assert found[0] == found[1] or found[1] in found[0]
+
+
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "normal_": lambda x: x.normal_(),
+    "uniform_": lambda x: x.uniform_(),
+    "bernoulli_": lambda x: x.bernoulli_(0.5),
+    "bernoulli_ of chances": lambda x: x.bernoulli_(x.detach()),
+    "exponential_": lambda x: x.exponential_(),
+    "log_normal_": lambda x: x.log_normal_(),
+    "cauchy_": lambda x: x.cauchy_(),
+    "geometric_": lambda x: x.geometric_(0.5),
+    "random_": lambda x: x.random_(3),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_tensor_that_refuses_numbers_takes_none_of_the_seed(name: str) -> None:
+    leaf = sg.zeros(6, requires_grad=True)
+    for x in (leaf, leaf[:2], sg.zeros(1).expand(3)):
+        sg.manual_seed(0)
+        with pytest.raises(RuntimeError, match=r"leaf Variable|single memory location"):
+            REFUSED[name](x)
+        drawn = sg.rand(2).tolist()
+        sg.manual_seed(0)
+        assert drawn == sg.rand(2).tolist()
