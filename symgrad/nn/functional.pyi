@@ -191,7 +191,7 @@ def multilabel_soft_margin_loss(input: Operand, target: Operand, weight: Operand
     """The mean over classes of -[target log σ(input) + (1 - target) log σ(-input)]."""
 def nll_loss(input: Operand, target: Operand, weight: Operand | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """-input at the target class (axis 1, or the only axis), weighted by class; "mean" divides by the weights' sum."""
-def normalize(input: Operand, p: float = 2.0, dim: int | Ints = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+def normalize(input: Operand, p: float = 2.0, dim: int | Ints = 1, eps: float = 1e-12, *, out: Tensor | None = None) -> Tensor:
     """``input`` divided by its p-norm along ``dim``, which is taken as at least ``eps``."""
 def one_hot(input: Operand, num_classes: int = -1) -> Tensor:
     """Class numbers as rows with a single 1: shape (…,) becomes (…, num_classes), dtype int64."""

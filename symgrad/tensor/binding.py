@@ -125,7 +125,7 @@ _WITH_OUT = ("linalg", "special", "fft")
 """Namespaces whose functions take ``out=``."""
 _OUT = {
     "nn.functional": (
-        "avg_pool2d", "avg_pool3d", "gelu", "hardshrink", "linear", "logsigmoid", "softplus", "softshrink",
+        "avg_pool2d", "avg_pool3d", "gelu", "hardshrink", "linear", "logsigmoid", "normalize", "softplus", "softshrink",
     )
 }  # fmt: skip
 """Single ones of other namespaces."""

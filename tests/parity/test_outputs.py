@@ -35,6 +35,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "norm": lambda t, x, **k: t.linalg.norm(x, **k),
     "vector_norm": lambda t, x, **k: t.linalg.vector_norm(x, **k),
     "multi_dot": lambda t, x, **k: t.linalg.multi_dot([x, x, x], **k),
+    "normalize": lambda t, x, **k: t.nn.functional.normalize(x, dim=0, **k),
     "matrix_rank": lambda t, x, **k: t.linalg.matrix_rank(x, **k),
     "avg_pool2d": lambda t, x, **k: (
         t._C._nn.avg_pool2d(x[None], 2, **k) if t is torch else t.nn.functional.avg_pool2d(x[None], 2, **k)
