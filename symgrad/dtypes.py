@@ -410,7 +410,7 @@ def narrowed(values: Any, dtype: np.dtype[Any]) -> Any:
     least = -ends.max if dtype.kind == "u" else ends.min
     if wide.dtype.kind == "O":
         raise NumberTooLarge(f"Overflow when unpacking long long: {values!r:.60} has more than 64 bits")
-    if wide.min(initial=0) < least or wide.max(initial=0) > ends.max:
+    if not (wide.min(initial=0) >= least and wide.max(initial=0) <= ends.max):  # nor nan
         raise DtypeError(f"value cannot be converted to type {dtype} without overflow: it has {ends.min} to {ends.max}")
     return wide.astype(dtype)
 

@@ -158,7 +158,9 @@ def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any]:
 
 def _spaced(start: Any, end: Any, steps: int, dtype: Any) -> Any:
     """The values of ``linspace`` to torch's last digit: half of them counted from either end, which mirrors them."""
-    ends = np.array([start, end]).astype(dtype)
+    ends = (
+        dtypes.narrowed([start, end], dtype) if dtype.kind in "ui" and steps else np.array([start, end]).astype(dtype)
+    )
     wide = ends.astype(np.float64) if dtype.kind in "bui" else ends
     step = (wide[1] - wide[0]) / wide.dtype.type(max(steps - 1, 1))
     count = np.arange(steps)
@@ -187,8 +189,9 @@ def logspace(
     ends = _ends("logspace", start, end, steps)
     kind = _of_ends("logspace", ends, dtype, options)
     if kind.kind in "ui" and steps > 1:  # as in torch
+        dtypes.narrowed(ends, kind)  # raises for an end that the dtype does not have
         ends = int(ends[0]), int(ends[1])
-    exponents = np.linspace(*ends, int(steps))
+    exponents = np.linspace(ends[0], ends[int(steps > 1)], int(steps))  # a single one is the start
     value = np.power(float(base), exponents)
     return finished("logspace", value.astype(kind), requires_grad, name, options, sized=(*ends, steps))
 

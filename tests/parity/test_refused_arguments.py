@@ -14,6 +14,15 @@ pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 
 REFUSED = """
 t.where(T(2, 2), T(2, 2), T(2, 2))
+t.linspace(0, 300, 3, dtype=t.uint8)
+t.linspace(float("nan"), 1, 3, dtype=t.int32)
+t.logspace(0, float("inf"), 3, dtype=t.int32)
+t.take_along_dim(T(3), T(3) > 0)
+t.take_along_dim(T(3), T(3), 0)
+t.unravel_index(T(2), (2, 2))
+t.linalg.solve(T(0, 2, 2), T(3, 2, 4))
+t.cholesky_solve(T(3, 2, 4), T(0, 2, 2))
+t.lu_solve(T(3, 2, 4), T(0, 2, 2), T(0, 2).int())
 t.where(I([1, 0]), T(2), 0)
 T(2, 2).where(T(2, 2), 0)
 t.fft.fft(T(4), n=-1)

@@ -261,7 +261,8 @@ def power(x: Any, y: Any) -> Any:
     elif y.__class__ is float and y == -0.5 and getattr(x, "dtype", np.dtype(float)).kind in "fc":
         return 1 / np.sqrt(x)  # as NumPy takes a root for 0.5: the powers of -0.0 and -inf are those of the root
     elif getattr(y, "dtype", np.dtype(float)).kind == "i" and np.asarray(x).dtype.kind in "ui" and np.any(y < 0):
-        return np.where((y < 0) & (np.abs(x) != 1), 0, np.power(x, np.abs(y)))[()]  # 1/x^|y| rounded towards 0
+        turned = np.where(y < 0, y & 1, y)  # powers of 1 and -1, which have no other; 1/x^|y| is rounded towards 0
+        return np.where((y < 0) & (np.abs(x) != 1), 0, np.power(x, turned))[()]
     return np.power(x, y)
 
 

@@ -88,7 +88,7 @@ def unravel_index(indices: Any, shape: Any) -> Any:
     """
     values = decided_by(indices)
     if values.dtype.kind not in "iu":
-        raise DtypeError(f"expected 'indices' to be integer dtype, but got {values.dtype}")
+        raise ArgumentError(f"expected 'indices' to be integer dtype, but got {values.dtype}")
     if not isinstance(shape, (int, tuple, list)):
         raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -140,6 +140,8 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
         decided_by(input)
         sums = np.bincount(values, values_of(weights), minlength)  # float64, as in torch
         return input.new_tensor(sums, dtype=sums.dtype) if hasattr(input, "new_tensor") else sums
+    if weights.dtype.itemsize == 2:
+        weights = cast_op(weights, dtype="float64")  # as in torch
     places = cast_op(input, dtype="int64") if formula else values.astype(_INT)
     return scatter_add(np.zeros(count, weights.dtype), 0, places, weights)
 

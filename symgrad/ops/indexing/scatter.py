@@ -458,6 +458,8 @@ def take(input: Any, index: Any) -> Any:
 @front("take_along_dim")
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     """Entries along ``dim`` picked by ``indices``, which broadcasts against the other axes."""
+    if getattr(indices, "dtype", np.dtype(int)).kind not in "iu":
+        raise DtypeError(f"torch.take_along_dim(): dtype of indices should be Long but got {torch_name(indices.dtype)}")
     if dim is None:
         return gather_op(reshape(input, -1), reshape(indices, -1), dim=0)
     old, places = tuple(shape_of(input)), tuple(shape_of(indices))

@@ -12,7 +12,7 @@ import numpy as np
 from symgrad.dtypes import is_narrow, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, OutOfBounds, ShapeError
 from symgrad.kernels.matrices.symmetric import ldl
-from symgrad.op import refusal, refusing, shape_of
+from symgrad.op import broadcast_shapes, refusal, refusing, shape_of
 from symgrad.op.refusals import inexact
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
@@ -138,7 +138,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
     """
     value = _checked(LD, pivots, B)
     turned = mH if hermitian else mT
-    batch = np.broadcast_shapes(tuple(shape_of(LD))[:-2], tuple(shape_of(B))[:-2])
+    batch = broadcast_shapes(tuple(shape_of(LD))[:-2], tuple(shape_of(B))[:-2])
     order, rows, blocks = (np.broadcast_to(x, (*batch, *x.shape[value.ndim - 1 :])) for x in _places(value))
     factors = spread(LD, (*batch, *shape_of(LD)[-2:]))
     right = spread(B, (*batch, *shape_of(B)[-2:]))

@@ -12,7 +12,7 @@ from symgrad import kernels
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.notices import notice_once
-from symgrad.op import Op, front, inexact, primitive, refusing, sampling, shape_of
+from symgrad.op import Op, broadcast_shapes, front, inexact, primitive, refusing, sampling, shape_of
 from symgrad.ops.calls import fits, singular
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
@@ -48,7 +48,7 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
 def _system(solver: Any, A: Any, B: Any) -> Any:
     """``solver`` with the batches of both broadcast."""
     a, b = tuple(shape_of(A)), tuple(shape_of(B))
-    batch = np.broadcast_shapes(a[:-2], b[:-2])
+    batch = broadcast_shapes(a[:-2], b[:-2])
     return solver(spread(A, (*batch, *a[-2:])), spread(B, (*batch, *b[-2:])))
 
 

@@ -15,7 +15,7 @@ from symgrad import kernels
 from symgrad.dtypes import torch_name
 from symgrad.errors import ArgumentError, DtypeError
 from symgrad.notices import notice_once
-from symgrad.op import Op, front, primitive, sampling, shape_of
+from symgrad.op import Op, broadcast_shapes, front, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.calls.still import glanced, values_of, wrapped_like
@@ -235,7 +235,7 @@ def linalg_lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint:
     if not left:
         return mH(linalg_lu_solve(LU, pivots, mH(B), adjoint=not adjoint))
     order = _order("linalg.lu_solve", pivots, LU)
-    batch = np.broadcast_shapes(tuple(shape_of(LU))[:-2], tuple(shape_of(B))[:-2])
+    batch = broadcast_shapes(tuple(shape_of(LU))[:-2], tuple(shape_of(B))[:-2])
     right = spread(B, (*batch, *shape_of(B)[-2:]))
     order = np.broadcast_to(order, (*batch, order.shape[-1]))
     if adjoint:
