@@ -222,8 +222,9 @@ class Case:
         reads, error = read_first(ways, self.ours.shape, isinstance(self.given, str) and is_numpy(self.given))
         own = None if reads else result_named(self.given, self.about)
         if own is not None:
-            ways = readings(self.given, [*self.symbols, own], self.ours.shape, self.about.star is not None)
-            values = {own: self.about.term}
+            result, text = own
+            ways = readings(text, [*self.symbols, result], self.ours.shape, self.about.star is not None)
+            values = {result: self.about.term}
             reads = [r._replace(term=substitute([r.term], values)[0]) for r in read_first(ways, self.ours.shape)[0]]
         if not reads:
             return self._unread(error)

@@ -72,8 +72,13 @@ def undefined(theirs: Term, points: Sequence[Point], symbols: Sequence[Term]) ->
 
 
 def _telling(points: Sequence[Point]) -> list[Point]:
-    """Four points at which different mistakes look different: large arrays, and not all of the same sizes."""
-    generic = sorted((p for p in points if not _degenerate(p)), key=lambda p: -p.ours.size) or list(points)
+    """Four points at which different mistakes look different: large arrays, and not all of the same sizes.
+
+    Those first where the formulas differ, as on one side of a branch only.
+    """
+    generic = sorted((p for p in points if not _degenerate(p)), key=lambda p: (not p.differs, -p.ours.size)) or list(
+        points
+    )
     firsts = list({tuple(p.sizes.items()): p for p in reversed(generic)}.values())[::-1]
     return [*firsts[:3], *(p for p in generic if p not in firsts[:3])][:4]
 
@@ -91,7 +96,9 @@ def _comparison(point: Point, symbols: Sequence[Term], wrt: Any) -> Comparison:
     position = names.index(str(name)) if str(name) in names else 0
     given, exact = (np.asarray(a, dtype=complex if a.dtype.kind == "c" else float) for a in (point.theirs, point.ours))
     tolerance = np.full(exact.shape, point.tolerance)
-    argument = ArgumentReport("f" if name is None else str(name), given, exact, tolerance, 1, None, None)
+    of_variable = str(name) not in names or np.shape(point.values[str(name)]) == exact.shape
+    kind = "gradient" if of_variable else "jacobian"
+    argument = ArgumentReport("f" if name is None else str(name), given, exact, tolerance, 1, None, None, kind=kind)
     subject = Subject(
         lambda *_: None,
         [

@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
+from symgrad.formula.printing.names import name_latex
 from symgrad.formula.reading.misfits import ProductMisfit
 from symgrad.formula.reading.people.clauses import Side, sides
 from symgrad.formula.reading.people.names import stand_ins
@@ -62,14 +63,22 @@ def table_of(symbols: Sequence[Term]) -> dict[str, Term]:
     return {str(s.name): s for s in symbols}
 
 
-def result_named(given: Any, about: Any) -> Term | None:
-    r"""A symbol for the result where a header names it: ``s`` in ``\partial s / \partial x = s(1-s)`` or ``s' = …``."""
+def result_named(given: Any, about: Any) -> tuple[Term, str] | None:
+    r"""A symbol for the result, and the text with it: ``s`` in ``\partial s / \partial x = s(1-s)`` or ``s' = …``.
+
+    A header names it, else it is the function's own name: ``f`` in ``f(1-f)``, or ``-x f(x)``, where that is no symbol.
+    """
     left, sign, right = given.partition("=") if isinstance(given, str) else ("", "", "")
     found = next(filter(None, (re.search(pattern, left) for pattern in _OF_RESULT)), None) if sign else None
-    if found is None or re.search(rf"(?<![a-zA-Z]){re.escape(found[1])}\s*=", right):
+    if found is not None and re.search(rf"(?<![a-zA-Z]){re.escape(found[1])}\s*=", right):
         return None
-    name = found[1].removeprefix("\\")
-    return None if name in table_of(about.symbols) else symbol(name, about.term.shape, about.term.dtype)
+    name = about.name if found is None else found[1].removeprefix("\\")
+    table = table_of(about.symbols)
+    if not isinstance(given, str) or not name or name in table:
+        return None
+    names = "|".join(map(re.escape, {*table, *map(name_latex, table)}))
+    called = rf"(?<![\w\\]){re.escape(name)}\s*(?:\\left)?\(\s*(?:{names})(?:\s*,\s*(?:{names}))*\s*(?:\\right)?\)"
+    return symbol(name, about.term.shape, about.term.dtype), re.sub(called, name, given)
 
 
 _OF_RESULT = (

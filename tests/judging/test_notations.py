@@ -43,6 +43,20 @@ CASES = [
         {},
     ),
     ("F - F.T", "sum(F**2)/2 - trace(F@F)/2", "F", "F=n,n", {}),
+    # the function itself
+    (r"-\frac{x-c}{s^2} f(x)", "exp(-norm(x-c)**2/(2*s**2))", "x", "x=n c=n s=", {}),
+    (r"-\frac{x-c}{s^2} f\left(x, c\right)", "exp(-norm(x-c)**2/(2*s**2))", "x", "x=n c=n s=", {}),
+    ("f(x)(1-f(x))", "1/(1+exp(-x))", "x", "x=", {}),
+    ("1-f^2", "tanh(x)", "x", "x=", {}),
+    (r"\operatorname{diag}(f)-ff^\top", "softmax(x)", "x", "x=n", {}),
+    # a column of ones is a plain 1 beside a matrix
+    (r"M^\top 1", "sum(M@x)", "x", "M=m,n x=n", {}),
+    (r"M^\top\operatorname{diag}(Mx)^{-1}a - M^\top 1", "sum(a*log(M@x)) - sum(M@x)", "x", "M=m,n x=n a=m", {}),
+    (r"\frac12 11^\top", "sum(X)/2", "X", "X=m,n", {}),
+    # transposes of pseudo-inverses, and a product with the identity in one word
+    (r"2 A^{+\top}", "log(det(A@A.T))", "A", "A=m,n", {}),
+    (r"2 A^{\dagger T}", "log(det(A@A.T))", "A", "A=m,n", {}),
+    ("2(X'X + lI)w - 2X'y", "norm(y-X@w)**2 + l*sum(w**2)", "w", "X=n,d y=n w=d l=", {}),
 ]
 
 
@@ -59,6 +73,8 @@ def test_it_is_read(text, of, wrt, shapes, assume):
         (r"\operatorname{tr}(K\frac{\partial K}{\partial t}), K = A + tB", "log(det(A+t*B))", "t", "A=n,n B=n,n t="),
         (r"d\operatorname{vec}F = (B\otimes A)\,d\operatorname{vec}X", "A@X@B", "X", "A=n,n X=n,n B=n,n"),
         (r"df = X^{-1} : dX", "log(det(X))", "X", "X=n,n"),
+        (r"\frac{x-c}{s^2} f(x)", "exp(-norm(x-c)**2/(2*s**2))", "x", "x=n c=n s="),
+        (r"M 1", "sum(M@x)", "x", "M=n,n x=n"),
     ],
 )
 def test_what_is_read_is_not_right_for_that(text, of, wrt, shapes):
@@ -91,8 +107,18 @@ def test_texts_of_numpy_have_no_matrix_product_in_the_star():
         ("exp(x)", "-exp(-x)", "x", "sign", "The sign of the exponent is wrong in exp(x)."),
         ("1 - x**2", "x/(1+x**2)", "x", "factor", None),
         ("-3*x**2", "x**4-x**3+x**2", "x", "term", "The terms 4*x**3 and 2*x are missing."),
+        (r"\frac{1}{\|x\|}", "x/norm(x)", "x", "shape", "The Jacobian has shape () in place of (5, 5)."),
+        # points where the formulas agree say nothing of what is wrong: it was an exponent in these
+        (
+            "-X.T@y", "sum(maximum(0, 1 - y*(X@w)))", "w", "factor",
+            "The factor step(1 - y*(X @ w), 0) is missing where the exact formula has y*step(1 - y*(X @ w), 0).",
+        ),
+        (
+            "2*x", "sum(where(x > 0, x**2, 0))", "x", "factor",
+            "The factor where(x > 0, 1, 0) is missing where the exact formula has where(x > 0, x, 0).",
+        ),
     ],
-)
+)  # fmt: skip
 def test_mistakes_that_are_named(text, of, wrt, kind, sentence):
     found = sg.judge(text, of=of, wrt=wrt).diagnosis
     assert found.kind == kind

@@ -154,7 +154,7 @@ def _powers(t: Term) -> Iterator[Change]:
         yield "exponent", t, op("mul", t.args[0], t.args[1]), (-1, 1)
         yield "exponent", t, op("div", op("div", *t.args), t.args[1]), (-1, -2)
     if (t.args and t.op.name in ("norm", "det")) or (
-        (t.op is SYMBOL or t.op.kind == "elementwise") and t.op.name not in WRITTEN
+        (t.op is SYMBOL or t.op.kind == "elementwise") and t.op.name not in WRITTEN and t.dtype.kind != "b"
     ):
         yield "exponent", t, op("mul", t, t), (1, 2)
         yield "exponent", t, op("mul", op("mul", t, t), t), (1, 3)
@@ -190,6 +190,8 @@ def _factors(t: Term) -> Iterator[Change]:
                 yield "missing factor", t, op("sum", kept, dim=(0,), keepdim=False), gone
     if t.op.name == "div" and t.args[0].shape in (t.shape, ()):
         yield "missing factor", t, t.args[0], op("div", 1, t.args[1])
+    if t.op.name == "where" and t.args[2].number == 0 and t.args[1].shape in (t.shape, ()):
+        yield "missing factor", t, t.args[1], t.args[0]
     if t.op.name == "neg":
         yield "sign", t, t.args[0], t.args[0]
 
@@ -221,8 +223,8 @@ def _scaled(t: Term) -> Iterator[Change]:
 _RULES: tuple[tuple[Callable[[Term], Iterator[Change]], ...], ...] = (
     (_terms,),
     (_products, _transposes),
-    (_powers,),
     (_factors,),
+    (_powers,),
     (_complements, _functions),
     (_axes,),
     (_scaled,),

@@ -31,10 +31,12 @@ def raised(r: Any, base: Any) -> Any:
         raise tokens.error(
             f"^{{{label}}} is a label; write it as an index, x_{{{label[1]}}}, and powers without brackets"
         )
-    pseudo = mark == "+" or (mark == r"\dagger" and r.others.get("pseudo"))
-    if pseudo and tokens.peek(1) == "}" and base.kind == "m":
-        tokens.at += 2
-        return Value("m", pseudo_inverse(base.term))
+    flipped = tokens.peek(1) in TURNED
+    pseudo = mark == "+" or (mark == r"\dagger" and (flipped or r.others.get("pseudo")))
+    if pseudo and tokens.peek(1 + flipped) == "}" and base.kind == "m":
+        tokens.at += 2 + flipped
+        found = Value("m", pseudo_inverse(base.term))
+        return transposed(found) if flipped else found
     if mark == r"\top":
         tokens.take()
         raise tokens.error("'}' is missing")

@@ -7,6 +7,7 @@ from typing import Any
 
 from symgrad.errors import FormulaError, ShapeError
 from symgrad.formula.reading import families
+from symgrad.formula.reading.atoms import KINDS
 from symgrad.formula.reading.families import Family, has_families
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.misfits import ProductMisfit, TwoMeanings, said
@@ -63,7 +64,11 @@ class Products(_TexReader):
             sign = tokens.take() if tokens.peek() in _BETWEEN else ""
             if sign == r"\otimes" and self.others.get("loose"):
                 return self.crossed(out, self.juxtaposed())
-            right = self.summed() if tokens.peek() in SUMS else self.signed()
+            if not sign and out.kind in ("m", "r") and self._is_one():
+                tokens.take()
+                right = KINDS["ones"](self, r"\mathbf{1}")
+            else:
+                right = self.summed() if tokens.peek() in SUMS else self.signed()
             while sign == r"\cdot" and out.kind == right.kind == "v" and tokens.found(r"\times"):
                 right = self.across(right, self.signed())  # a · b × c is a · (b × c)
             if sign == r"\otimes" or (sign == r"\cdot" and out.kind == right.kind == "v"):
@@ -75,6 +80,10 @@ class Products(_TexReader):
             else:
                 out = self.times(out, right)
         return self.implied_sum(out)
+
+    def _is_one(self) -> bool:
+        r"""Whether a plain 1 comes, which is a column of ones beside a matrix, as in ``X^\top 1``."""
+        return self.tokens.kind == "number" and self.tokens.peek() == "1" and self.tokens.peek(1) not in ("/", "_", "^")
 
     def implied_sum(self, product: Any) -> Any:
         """The sum over the indices that a product has twice, where that needs no sum sign."""

@@ -436,7 +436,9 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
         written = command in called().commands
         return [("command", command, place) if written else ("name", rf"\operatorname{{{text}}}", place)]
     last = "e" if text[-1:] == "e" and following[:1] in "^*⁻²³" else None
-    side_by_side = [_spelled(c, table) or (last if j == len(text) - 1 else None) for j, c in enumerate(text)]
+    side_by_side = [
+        _spelled(c, table) or ("I" if c == "I" else last if j == len(text) - 1 else None) for j, c in enumerate(text)
+    ]
     if None not in side_by_side:
         return [("char", str(c), place + j) for j, c in enumerate(side_by_side)]
     factors = next((k for k in range(1, len(text)) if text[k - 1] not in table or _is_function(text[k:], following)), 0)

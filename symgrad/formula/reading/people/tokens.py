@@ -295,8 +295,11 @@ def braced(items: list[Token]) -> list[Token]:
 
 
 def scripted(items: list[Token]) -> list[Token]:
-    r"""The tokens with braces, where ``1^\top`` is a row of ones, and ``\|X\|^2_F`` has its index first."""
+    r"""The tokens with braces, where ``1^\top`` and ``11^\top`` are ones, and ``\|X\|^2_F`` has its index first."""
     out = braced(items)
+    for k in range(len(out) - 4, -1, -1):
+        if out[k][1] == "11" and [text for _, text, _ in out[k + 1 : k + 3]] == ["^", "{"] and out[k + 3][1] in TURNED:
+            out[k : k + 1] = [("ones", r"\mathbf{1}", out[k][2] + j) for j in range(2)]
     words = [text for _, text, _ in out]
     for k, (kind, text, place) in enumerate(out):
         if words[k + 1 : k + 3] != ["^", "{"]:
