@@ -391,3 +391,27 @@ def test_widths_that_do_not_fit_are_told_by_the_formula(wrt):
     np.testing.assert_allclose(read(np.ones((3, 4))), made.evaluate(x=np.ones((3, 4))))
     with pytest.raises(FormulaError, match=r"reshape.* does not fit .*\(3, 5\)"):
         read(np.ones((3, 5)))
+
+
+def filtered(h, x, y):
+    return ((F.conv1d(x[None, None], h[None, None])[0, 0] - y) ** 2).sum()
+
+
+def energy(x, h):
+    return (F.conv1d(x[None, None], h[None, None]) ** 2).sum()
+
+
+@pytest.mark.parametrize(("f", "order"), [(filtered, "hxy"), (filtered, "yhx"), (energy, "xh")])
+def test_as_many_results_as_the_kernel_is_long(f, order):
+    """Five entries and a kernel of three: latex() was a ShapeError, n - m + 1 against m, and without y the 3 stayed."""
+    rng = np.random.default_rng(0)
+    sizes = {(5, 3): {"x": 5, "h": 3, "y": 3}, (9, 4): {"x": 9, "h": 4, "y": 6}}
+    values = {key: {k: rng.normal(size=n) for k, n in given.items() if k in order} for key, given in sizes.items()}
+    leaves = {k: sg.tensor(v, requires_grad=True, name=k) for k, v in values[5, 3].items()}
+    names = f.__code__.co_varnames[: len(order)]
+    (gradient,) = sg.autograd.grad(f(*(leaves[k] for k in names)), leaves["h"])
+    assert r"\operatorname{windows}\left(x, m\right)^{\top}" in gradient.latex()
+    found = sg.formula(f, *(values[5, 3][k] for k in names), wrt="h")
+    for given in values.values():
+        wanted = sg.func.grad(f, argnums=names.index("h"))(*(sg.tensor(given[k]) for k in names))
+        np.testing.assert_allclose(found.evaluate(**given), wanted.numpy(), rtol=1e-9)

@@ -27,6 +27,8 @@ class Lettering:
         self.strict = strict
         self.recorded = recorded
         self.by_value = False
+        self.apart: dict[int, str] = {}
+        """Sizes that leaves have which are not the first of that length: such as the program composes of others."""
         self.doubting = recorded
         """Whether arrays of NumPy's that are as long as an axis are so by chance, where no size like that was read."""
         self.fitting: set[int] = set()
@@ -45,8 +47,8 @@ class Lettering:
         """Parts of which sizes were read that are not in the graph."""
         self.asked: set[int] = set()
         """Sizes that were told by their values alone, such as those of ``reshape``."""
-        self.met: set[int] = set()
-        """Values of letters that are values of composed sizes, too."""
+        self.met: dict[int, str] = {}
+        """Values of letters that are values of composed sizes, too, and these."""
         self.told: set[int] = set()
         """Composed sizes that were told by their values alone."""
         self.plain: set[int] = set()
@@ -111,8 +113,8 @@ class Lettering:
         return self.letters.get(n)
 
     def _check_met(self) -> None:
-        if not self.by_value and not self.asked.isdisjoint(self.met):
-            raise ShapeError(f"{sorted(self.asked & self.met)} may be a size of a leaf or one that is composed")
+        if not (self.by_value or self.apart) and not self.asked.isdisjoint(self.met):
+            raise ShapeError(f"{sorted(self.asked & self.met.keys())} may be a size of a leaf or one that is composed")
 
     def note_plain(self, shape: tuple[Any, ...]) -> None:
         """Sizes of which some are numbers, whatever the sizes of leaves are."""
@@ -127,7 +129,7 @@ class Lettering:
         if n not in self.letters and n != 1:
             self.composed.setdefault(n, size)
         elif not size.isalnum() and self.letters.get(n, "+").isalnum():
-            self.met.add(n)
+            self.met.setdefault(n, size)
             self._check_met()
             if self.by_value:
                 self.joint.setdefault(n, size)

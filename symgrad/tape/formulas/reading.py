@@ -137,16 +137,20 @@ class Reading(Lettering):
         """Whether all terms can be read with these letters; without any they are.
 
         A letter that has the value of a size that the program composes is another size, as far as that can be: of four
-        rows and three columns n - 1 is not m, but beside a join of x and h, W has n + m columns.
+        rows and three columns n - 1 is not m, but beside a join of x and h, W has n + m columns.  And where both are so
+        long, a kernel of three entries and three results of five entries, leaves after the first may have that size.
         """
         before = self.letters
-        for self.by_value in (False, True):
+        modes: list[tuple[bool, dict[int, str]]] = [(False, {})]
+        for k, (self.by_value, self.apart) in enumerate(modes, 1):
             self.terms = {}
             self.begin(letters)
             try:
                 self._read(chosen)
             except ShapeError:
-                if self.met and not self.by_value:
+                if self.met and k == 1:
+                    modes += [(False, dict(self.met))] * (not self.strict) + [(True, {})]
+                if k < len(modes):
                     continue
                 if not letters:
                     raise
@@ -280,10 +284,12 @@ class Reading(Lettering):
         return chosen
 
     def _make_symbols(self, chosen: dict[int, str]) -> None:
+        apart: dict[int, str] = {}
         for leaf in self.leaves:
             name = chosen[id(leaf)]
             structure = leaf.structure if isinstance(leaf, Source) else leaf._extra.structure if leaf._extra else None
-            shape = tuple(self.letters.get(n) or self.composed.get(n, n) for n in leaf.raw_shape)
+            shape = tuple(apart.get(n) or self.letters.get(n) or self.composed.get(n, n) for n in leaf.raw_shape)
+            apart |= {n: self.apart[n] for n in leaf.raw_shape if n in self.apart}
             self.note_plain(shape)
             self.terms[id(leaf)] = symbol(name, shape, leaf.dtype, structure)
             self.sources[name] = leaf
