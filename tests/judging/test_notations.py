@@ -53,6 +53,16 @@ CASES = [
     (r"M^\top 1", "sum(M@x)", "x", "M=m,n x=n", {}),
     (r"M^\top\operatorname{diag}(Mx)^{-1}a - M^\top 1", "sum(a*log(M@x)) - sum(M@x)", "x", "M=m,n x=n a=m", {}),
     (r"\frac12 11^\top", "sum(X)/2", "X", "X=m,n", {}),
+    # a diagonal of entries, and indices in the order of the alphabet, whatever their size
+    (
+        r"-\frac{2}{s^2}X^\top\operatorname{diag}\left(\frac{1}{1+r_i^2/s^2}\right)r,\; r=y-Xw",
+        "sum(log(1 + ((y - X@w)/s)**2))",
+        "w",
+        "X=n,d y=n w=d s=",
+        {},
+    ),
+    (r"X^\top D(Xw-y), D=\operatorname{diag}(a_i)", "sum(a*(X@w-y)**2)/2", "w", "X=n,d y=n w=d a=n", {}),
+    (r"F_{iJ} - F^{-1}_{Ji}", "trace(F.T@F)/2 - log(det(F))", "F", "F=n,n", {}),
     # transposes of pseudo-inverses, and a product with the identity in one word
     (r"2 A^{+\top}", "log(det(A@A.T))", "A", "A=m,n", {}),
     (r"2 A^{\dagger T}", "log(det(A@A.T))", "A", "A=m,n", {}),
@@ -123,6 +133,24 @@ def test_mistakes_that_are_named(text, of, wrt, kind, sentence):
     found = sg.judge(text, of=of, wrt=wrt).diagnosis
     assert found.kind == kind
     assert sentence is None or found.sentence == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "of", "shapes", "sentence"),
+    [
+        (
+            r"-a\odot\sin(wt+p)", "sum(a*cos(w*t + p))", "a=n w=n p=n t=",
+            "The factor t is missing where the exact formula has -a*t*sin(p + w*t).",
+        ),
+        (
+            r"-2\sum_i\frac{1}{s^2+r_i^2}x_i, r = y - Xw", "sum(log(s**2 + (y - X@w)**2))", "X=n,d y=n w=d s=",
+            "The factor y - (X @ w) is missing where the exact formula has (X @ w - y)/(s**2 + (y - (X @ w))**2).",
+        ),
+    ],
+)  # fmt: skip
+def test_factors_are_missing_whatever_their_sign(text, of, shapes, sentence):
+    """No single mistake explained these."""
+    assert sg.judge(text, of=of, wrt="w", shapes=shapes).diagnosis.sentence == sentence
 
 
 # ------------------------------------------------------------------------------------------ texts that are no formulas

@@ -181,19 +181,33 @@ def _factors(t: Term) -> Iterator[Change]:
     if t.op.name == "mul":
         for kept, gone in (t.args, t.args[::-1]):
             if kept.shape in (t.shape, ()):
-                yield "missing factor", t, kept, gone
+                yield from _without(t, kept, gone)
     if t.op.name in ("matmul", "outer"):
         for kept, gone in (t.args, t.args[::-1]):
             if kept.shape == t.shape:
-                yield "missing factor", t, kept, gone
+                yield from _without(t, kept, gone)
             elif kept.ndim == 1:
                 yield "missing factor", t, op("sum", kept, dim=(0,), keepdim=False), gone
     if t.op.name == "div" and t.args[0].shape in (t.shape, ()):
         yield "missing factor", t, t.args[0], op("div", 1, t.args[1])
+    if t.op.name == "div" and t.args[0].number is None and t.args[1].shape == t.shape:
+        yield from _without(t, op("div", number(1), t.args[1]), t.args[0])
     if t.op.name == "where" and t.args[2].number == 0 and t.args[1].shape in (t.shape, ()):
         yield "missing factor", t, t.args[1], t.args[0]
     if t.op.name == "neg":
         yield "sign", t, t.args[0], t.args[0]
+
+
+def _without(t: Term, kept: Term | Later, gone: Term) -> Iterator[Change]:
+    """A product without a factor, and without what that is but for its sign, as in (Xw - y)·x for -(y - Xw)·x."""
+    yield "missing factor", t, kept, gone
+    if gone.op.name in ("neg", "sub"):
+        yield (
+            "missing factor",
+            t,
+            op("neg", kept),
+            op("sub", *gone.args[::-1]) if gone.op.name == "sub" else gone.args[0],
+        )
 
 
 def _axes(t: Term) -> Iterator[Change]:

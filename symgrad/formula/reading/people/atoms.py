@@ -351,7 +351,8 @@ def _along(name: str) -> Callable[[Any, list[Any]], Any]:
 def _diag(r: Any, args: list[Any]) -> Any:
     if isinstance(args[0], Family):
         return families.diagonal(args[0])
-    return value_of(diag(args[0].term))
+    entries = tuple(x for x in getattr(args[0], "letters", ()) if x not in r.bound)
+    return value_of(diag(args[0].contracted(entries) if len(entries) == 1 else args[0].term))
 
 
 def _dot(r: Any, args: list[Any]) -> Any:

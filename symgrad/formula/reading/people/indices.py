@@ -16,6 +16,11 @@ WHOLE = (":", r"\cdot", r"\bullet", r"\ast")
 """What stands for all entries along an axis."""
 
 
+def alphabetical(letters: Iterable[str]) -> list[str]:
+    """Letters in the order of the alphabet, small and capital ones alike: F_{iJ} has its axes in that order."""
+    return sorted(letters, key=lambda x: (x.lower(), x.isupper()))
+
+
 class Place(NamedTuple):
     """An index: a letter and what is added to it, a number, or all entries of the axis."""
 
@@ -204,7 +209,7 @@ def sizes_of_indices(r: Any, wanted: tuple[Any, ...] | None) -> dict[str, Any]:
             for letter, size in zip(row, mark, strict=False):
                 if letter:
                     sizes.setdefault(letter, size)
-    free = sorted({*sizes, *(x for pair in same for x in pair)} - bound)
+    free = alphabetical({*sizes, *(x for pair in same for x in pair)} - bound)
     if wanted is not None and len(free) == len(wanted):
         for letter, size in zip(free, wanted, strict=True):
             sizes.setdefault(letter, size)

@@ -23,7 +23,7 @@ from symgrad.formula.reading.people.atoms import NAMED, PEOPLE, exponential, ind
 from symgrad.formula.reading.people.clauses import Clauses
 from symgrad.formula.reading.people.entries import cropped, picked
 from symgrad.formula.reading.people.functions import entrywise_function, function, slope
-from symgrad.formula.reading.people.indices import SUMS, sizes_of_indices, sizes_of_limits, subscript
+from symgrad.formula.reading.people.indices import SUMS, alphabetical, sizes_of_indices, sizes_of_limits, subscript
 from symgrad.formula.reading.people.names import plain_subscript
 from symgrad.formula.reading.people.products import Products
 from symgrad.formula.reading.people.tokens import ACCENTS, OPERATORS, RECIPROCALS, tokenize
@@ -188,7 +188,7 @@ class PeopleReader(Products):
             letters = self.header
         if not letters:
             return found, None
-        order = letters if headed else tuple(sorted(letters))
+        order = letters if headed else tuple(alphabetical(letters))
         cut = tuple(slice(*self.ends(x)) for x in order)
         return value_of(self.cropped(found, order).contracted(order)), cut if any(
             x in self.shifts for x in order
