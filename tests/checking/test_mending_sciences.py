@@ -233,3 +233,62 @@ def test_mends_are_right_at_other_sizes():
     ridge = Ridge(X, y)  # which has no other sizes
     mend = check(ridge.loss, ridge.grad, x).mend
     assert mend.right == "return 2 * (self.X.T @ (self.X @ w - self.y) / len(self.y))"
+
+
+def softmax(z):
+    e = np.exp(z - z.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def softmax_vjp(g, z):
+    p = softmax(z)
+    return p * g
+
+
+def shares(d, s):
+    u = np.exp(d)
+    return ((s - u / (1 + u.sum())) ** 2).sum()
+
+
+def shares_grad(d, s):
+    u = np.exp(d)
+    q = u / (1 + u.sum())
+    r = -2 * (s - q)
+    return q * r
+
+
+def spread(X):
+    centred = X - X.mean(0)
+    return ((centred.T @ centred / (len(X) - 1)) ** 2).sum()
+
+
+def spread_grad(X):
+    return 4 * X @ np.cov(X.T) / (len(X) - 1)
+
+
+def kurtosis(x):
+    return (((x - x.mean()) / x.std(ddof=1)) ** 4).sum()
+
+
+def kurtosis_grad(x):
+    s = x.std()
+    z = (x - x.mean()) / s
+    d = 4 * z**3
+    return (d - d.mean() - z * (d @ z) / (len(x) - 1)) / s
+
+
+CENTRED = {
+    "a softmax": (softmax, softmax_vjp, (A,), "return p * g - p * (g * p).sum(-1, keepdims=True)"),
+    "shares of a market": (shares, shares_grad, (x, x**2), "return q * (r - q @ r)"),
+    "a covariance": (spread, spread_grad, (A,), "return 4 * (X - X.mean(0)) @ np.cov(X.T) / (len(X) - 1)"),
+    "n - 1": (kurtosis, kurtosis_grad, (TIMES,), "s = x.std(ddof=1)"),
+}
+
+
+@pytest.mark.parametrize("name", CENTRED)
+def test_what_is_taken_off_all_entries_alike_is_mended(name):
+    """Means, and the sums that the derivatives of softmax and of shares take off: no mend was found."""
+    f, grad, args, right = CENTRED[name]
+    report = check(f, grad, *args, argnums=0)
+    assert not report
+    assert report.mend.right == right

@@ -154,12 +154,16 @@ def _powers(t: Term) -> Iterator[Change]:
         yield "exponent", t, op("mul", t.args[0], t.args[1]), (-1, 1)
         yield "exponent", t, op("div", op("div", *t.args), t.args[1]), (-1, -2)
     if (t.args and t.op.name in ("norm", "det")) or (
-        (t.op is SYMBOL or t.op.kind == "elementwise") and t.op.name not in WRITTEN and t.dtype.kind != "b"
+        (t.op is SYMBOL or t.op.kind == "elementwise") and t.op.name not in WRITTEN and not _is_condition(t)
     ):
         yield "exponent", t, op("mul", t, t), (1, 2)
         yield "exponent", t, op("mul", op("mul", t, t), t), (1, 3)
         yield "exponent", t, op("div", 1, t), (1, -1)
         yield "exponent", t, op("sqrt", t), (1, Fraction(1, 2))
+
+
+def _is_condition(t: Term) -> bool:
+    return t.dtype is not None and t.dtype.kind == "b"
 
 
 def _functions(t: Term) -> Iterator[Change]:

@@ -223,12 +223,17 @@ def _other_letters(subscripts: str) -> Iterator[str]:
 
 
 def _twins(spot: Spot, node: ast.Call) -> Iterator[str]:
-    """The same call of the function that is mistaken for this one."""
+    """The same call of the function that is mistaken for this one: a variance of n for one of n - 1."""
     func, name = words_of(spot, node.func), called(node)
+    keywords = {k.arg: f"{k.arg}={bare_words(spot, k.value)}" for k in node.keywords if k.arg}
+    places = [bare_words(spot, a) for a in node.args]
     if name in _TWINS and func.endswith(name):
-        keywords = [f"{k.arg}={bare_words(spot, k.value)}" for k in node.keywords if k.arg]
-        inside = ", ".join([*(bare_words(spot, a) for a in node.args), *keywords])
-        yield from (f"{func[: -len(name)]}{twin}({inside})" for twin in _TWINS[name])
+        every = ", ".join([*places, *keywords.values()])
+        yield from (f"{func[: -len(name)]}{twin}({every})" for twin in _TWINS[name])
+    if name in ("var", "std", "cov"):
+        inside = [*places, *(words for key, words in keywords.items() if key not in ("ddof", "unbiased", "correction"))]
+        for divisor in ("", "ddof=1", "unbiased=False", "correction=0", "ddof=0"):
+            yield f"{func}({', '.join(filter(None, [*inside, divisor]))})"
 
 
 def _bare(words: str) -> str:

@@ -15,7 +15,7 @@ from symgrad.check.mending.routines import Routine
 from symgrad.check.mending.spots import Edit, Spot, enclosed, is_factor, is_operand, is_term, spots_of
 
 FACTORS = ("inner derivative", "local factor", "local derivative", "factor", "term", "terms", "entry", "function")
-TERMS = ("term", "terms", "entry", "axis", "missing sum")
+TERMS = ("term", "terms", "entry", "axis", "missing sum", "other function")
 """Kinds of diagnosis where a factor may be missing, and a term."""
 
 MOST_VALUES, LONGEST = 30, 48
@@ -25,6 +25,10 @@ _FORMS = (
     "{}", "(1 - {})", "(1 - {}**2)", "{} * (1 - {})", "({} > 0)", "{}**2", "np.sqrt({})", "np.exp({})", "np.cos({})",
     "np.sign({})", "{}[:, None]", "len({})", "{}.size", "{}.shape[0]", "{}.shape[1]", "{}.shape[-1]",
 )  # fmt: skip
+
+_MEANS = ("{}.mean(0)", "{}.mean(-1, keepdims=True)", "{}.sum(0)", "{}.sum(-1, keepdims=True)")
+MOST_IN_THREES = 7
+"""Arrays of which sums of products are made."""
 
 _NUMBERS = ("np.sqrt(2 * np.pi)", "np.pi", "2 * np.pi", "np.log(2)", "np.log(10)", "np.sqrt(2)")
 
@@ -49,7 +53,8 @@ def informed_edits(routine: Routine, spots: Sequence[Spot], kinds: set[str], rat
     if kinds & {*TERMS} and ratio is None:
         for words, value in values.terms():
             for spot, own in wanted:
-                if own is not None and np.shape(own) == np.shape(value) and (is_term(spot) or is_factor(spot)):
+                inside = isinstance(spot.node, ast.BinOp) and isinstance(spot.above, ast.Call)
+                if own is not None and _stretches(value, own) and (is_term(spot) or is_factor(spot) or inside):
                     for made in (f"{spot.words} + {words}", f"{spot.words} - {words}"):
                         yield Edit(spot.start, spot.end, f"({made})" if is_factor(spot) else made)
 
@@ -125,7 +130,7 @@ class Values:
         yield from self._distinct([*words[: len(named)], *bracketed, *words[len(named) :], *_NUMBERS])
 
     def terms(self) -> Iterator[tuple[str, Any]]:
-        """Values that may be a term: those, and products of two or three variables."""
+        """Values that may be a term: those, their means, and products of two or three, as in a softmax's derivative."""
         named = [name for name in self._named() if not isinstance(self[name], (bool, np.bool_))][:MOST_VALUES]
         pairs = list(itertools.permutations(named, 2))
         products = [f"{a} * {b}" for a, b in itertools.combinations_with_replacement(named, 2)]
@@ -133,7 +138,14 @@ class Values:
         matrices = [form.format(a, b) for form in ("{} @ {}", "{}.T @ {}", "{} @ {}.T") for a, b in pairs]
         threes = [f"{a} * {b} * {c}" for a, b, c in itertools.combinations(named, 3)]
         quotients = [f"{a} / {b}" for a, b in pairs]
-        yield from self._distinct([*named, *self._written(), *products, *matrices, *outer, *quotients, *threes])
+        means = [form.format(name) for name in named if np.ndim(self[name]) for form in _MEANS]
+        few = [name for name in named if np.ndim(self[name])][:MOST_IN_THREES]
+        form = "{} * ({} * {}).sum(-1, keepdims=True)"
+        inner = [form.format(a, b, c) for a in few for b, c in itertools.combinations_with_replacement(few, 2)]
+        inner += [f"{a} * ({b} @ {c})" for a in few for b, c in itertools.combinations_with_replacement(few, 2)]
+        yield from self._distinct(
+            [*named, *self._written(), *means, *products, *matrices, *outer, *quotients, *threes, *inner]
+        )
 
     def _distinct(self, candidates: Sequence[str]) -> Iterator[tuple[str, Any]]:
         seen: set[Any] = set()
