@@ -65,6 +65,15 @@ def mooney_rivlin(F, a, b):
     return a * (first - 3) + b * ((first**2 - sg.trace(C @ C)) / 2 - 3)
 
 
+def trilateration(x, B, r):
+    return ((sg.sqrt(((x - B) ** 2).sum(1)) - r) ** 2).sum() / 2
+
+
+def likeness(W, X, Y):
+    Z = X @ W
+    return -((Z * Y).sum(1) / sg.sqrt((Z**2).sum(1))).mean()
+
+
 def normal(*shape):
     return RNG.normal(size=shape)
 
@@ -136,6 +145,22 @@ DERIVATIVES = {
         pruning, "t", (0.4, normal(3, 3), positive(3), positive(3), positive(3)),
         (r"\frac{\left(p \odot b\right)^{\top} Q \operatorname{expm}\left(t Q\right) a}"
          r"{\left(p \odot b\right)^{\top} \operatorname{expm}\left(t Q\right) a}"),
+    ),
+    # lengths of rows are the same in derivatives of their roots: √u - √u + r stood in the first
+    "curvature of distances": (
+        trilateration, ("x", "x"), (normal(2), normal(5, 2), positive(5)),
+        ("\\begin{aligned}\n"
+         r"t_{1} &= \mathbf{1} x^{\top} - B \\" "\n"
+         r"t_{2} &= \sqrt{t_{1}^{\odot 2} \mathbf{1}} \\" "\n"
+         r"& t_{1}^{\top} \operatorname{diag}\left(\frac{r}{\left(t_{1}^{\odot 2} \mathbf{1}\right)"
+         r"^{\odot \frac{3}{2}}}\right) t_{1} + \left(\mathbf{1}^{\top} \frac{t_{2} - r}{t_{2}}\right) I"
+         "\n\\end{aligned}"),
+    ),
+    "likeness of rows": (
+        likeness, "W", (normal(4, 3), normal(5, 4), normal(5, 3)),
+        (r"\frac{1}{n} X^{\top} \operatorname{diag}\left(\frac{1}{\sqrt{\left(X W\right)^{\odot 2} \mathbf{1}}}\right) "
+         r"\left(\operatorname{diag}\left(\frac{\left(Y \odot X W\right) \mathbf{1}}"
+         r"{\left(X W\right)^{\odot 2} \mathbf{1}}\right) X W - Y\right)"),
     ),
     "stress of rubber": (
         mooney_rivlin, "F", (normal(3, 3), 1.0, 0.5),

@@ -144,12 +144,26 @@ def root_of(p: Product, shape: tuple[Any, ...], power: Power, run: Canonicaliser
         return run.times(Form([Product(1, sizes, ())], ()), run.power(Form([rest], shape), power))
     labels = [x for f in p.factors for x in f.labels]
     front = exact_root(p, power)
-    if front is None or p.out or not 0 < len(set(labels)) == len(labels):
+    if front is None or not 0 < len(set(labels)) == len(labels):
         return None
+    if p.out:
+        return _norms_along(p, front, shape, power)
     norms = [_norm(f, power) for f in p.factors]
     if None in norms:
         return None
     return Form([Product(front.coef, [*front.factors, *(f for f in norms if f is not None)], (), p.decimal)], ())
+
+
+def _norms_along(p: Product, front: Product, shape: tuple[Any, ...], power: Power) -> Form | None:
+    """A power of sums of squares along some axes, as of rows, as that of norms: derivatives have those, too."""
+    f = p.factors[0]
+    whole = len(p.factors) == 1 and f.power == 2 and 2 * power == int(2 * power)
+    if not whole or not f.base.real_dtype or len(p.out) == len(f.labels) or not {*p.out} <= {*f.labels}:
+        return None
+    dims = tuple(k for k, x in enumerate(f.labels) if x not in p.out)
+    norm = lookup("norm")(f.base, p=2, dim=dims, keepdim=False)
+    kept = tuple(x for x in f.labels if x in p.out)
+    return Form([Product(front.coef, [*front.factors, Factor(norm, kept, int(2 * power))], p.out, p.decimal)], shape)
 
 
 def norms_together(p: Product) -> Product:
