@@ -63,6 +63,15 @@ CASES = [
     ),
     (r"X^\top D(Xw-y), D=\operatorname{diag}(a_i)", "sum(a*(X@w-y)**2)/2", "w", "X=n,d y=n w=d a=n", {}),
     (r"F_{iJ} - F^{-1}_{Ji}", "trace(F.T@F)/2 - log(det(F))", "F", "F=n,n", {}),
+    # arrays by their entries, as formulas are printed
+    (
+        r"\left[w_{i} \left[\frac{1}{\left[\sqrt{\sum_{k} X_{j k}^{2}}\right]_{j}}\right]_{i} X_{i k}\right]_{i k}",
+        "sum(w*sqrt(sum(X**2, axis=1)))",
+        "X",
+        "X=n,m w=n",
+        {},
+    ),
+    (r"\sum_{j}\left[A_{ij}+A_{ji}\right]_{ij}x_j", "x@A@x", "x", "A=n,n x=n", {}),
     # transposes of pseudo-inverses, and a product with the identity in one word
     (r"2 A^{+\top}", "log(det(A@A.T))", "A", "A=m,n", {}),
     (r"2 A^{\dagger T}", "log(det(A@A.T))", "A", "A=m,n", {}),

@@ -11,10 +11,10 @@ from symgrad.formula.reading import families
 from symgrad.formula.reading.atoms import ATOMS, KINDS, crossing
 from symgrad.formula.reading.called import called
 from symgrad.formula.reading.families import Family
-from symgrad.formula.reading.indices import identity
+from symgrad.formula.reading.indices import Indexed, identity
 from symgrad.formula.reading.people.entries import basis
 from symgrad.formula.reading.people.functions import ENTRYWISE, commutation, factorial
-from symgrad.formula.reading.people.indices import subscript_letters
+from symgrad.formula.reading.people.indices import subscript, subscript_letters
 from symgrad.formula.reading.people.tokens import TURNED
 from symgrad.formula.reading.text import plain_value
 from symgrad.formula.reading.values import Value, cross_matrix, diag, entrywise, op, transposed, value_of
@@ -234,7 +234,19 @@ def _iverson(r: Any, text: str) -> Any:
     before, r.inside = r.inside, []
     found = _listed(r, "]")
     r.inside = before
+    if isinstance(found, Indexed) and r.tokens.peek() == "_" and r.tokens.peek(2) != "[":
+        return _of_entries(r, found)
     return cross_matrix(found) if crossing(r) else found
+
+
+def _of_entries(r: Any, found: Indexed) -> Any:
+    """``[a_i b_j]_{ij}``: the array of these entries, as formulas are printed; of a sum's indices the entry itself."""
+    place = r.tokens.at
+    letters = tuple(x.letter for x in subscript(r) if not x.shift)
+    if {*letters} != {*found.letters}:
+        r.tokens.at = place
+        return found
+    return found if {*letters} & {*r.bound} else value_of(found.contracted(letters))
 
 
 def _tuple(r: Any, _: str) -> Any:
