@@ -18,6 +18,7 @@ from symgrad.op import Op, register_carrier
 from symgrad.tape.forward import dualwrites
 from symgrad.tape.forward.carried import Carried
 from symgrad.tape.forward.dual import FACES, Dual, faced
+from symgrad.tape.forward.raised import lower
 from symgrad.tape.memory.inplace import MOVED
 from symgrad.tape.memory.views import base_of, note_twin, view_of
 from symgrad.tape.record import plain
@@ -49,14 +50,14 @@ class MovingTensor(Tensor):
 
 def _standing(dual: Dual, primal: Any) -> Any:
     """What stands for the base of a view that moves: a tensor, or where nobody holds that any more a dual."""
-    for ref in _OPEN[dual.tag]:
+    for ref in _OPEN.get(dual.tag, ()):
         tensor = ref()
         if tensor is not None and faced(tensor).primal is primal:
             return tensor
     if primal is None:
         return None
     whole = Dual(primal, None, dual.tag)
-    whole.place = dual.place
+    whole.place = dual.place.share(whole)
     return whole
 
 
@@ -112,7 +113,7 @@ def moved(tensor: Any, value: Dual) -> Any:
         dual, view = whole, view_of(t)
         if view is not None:
             dual = Dual(twins[id(t)], None, value.tag)
-            dual.place, dual.chain = whole.place, tuple(view.chain())
+            dual.place, dual.chain = whole.place.share(whole, dual), tuple(view.chain())
         _stand(t, dual)
     dualwrites.overwrite(faced(tensor), value)
     return tensor
@@ -153,6 +154,7 @@ def _stand(tensor: Any, dual: Dual) -> None:
 
 def settle(tag: int) -> None:
     """The derivative is done: what stood for its duals is tensors as before, with the values they have now."""
+    lower(tag)
     alive = [t for ref in _OPEN.pop(tag, ()) if (t := ref()) is not None]
     primals = [t.__dict__.pop("dual").primal for t in alive]  # all are kept until the end: their ids count
     instead = {}

@@ -29,8 +29,8 @@ from symgrad.tape.forward import dualwrites, histories
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.carried import Carried
 from symgrad.tape.forward.dualwrites import FACES as FACES
-from symgrad.tape.forward.dualwrites import Place
 from symgrad.tape.forward.dualwrites import faced as faced
+from symgrad.tape.forward.place import Place
 from symgrad.tape.modes import recording
 from symgrad.tape.watching.scalars import note_number, note_value, numbers_counted
 
@@ -324,7 +324,8 @@ def apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     made = Dual(out, total, tag)
     made.place.branch = branch if recording() else None
     if op.view is not None and dualwrites.share_memory(out, primals[0]):
-        made._cut, made.place, made.chain = total, args[0].place, (*args[0].chain, (op, params))
+        made._cut, made.chain = total, (*args[0].chain, (op, params))
+        made.place = args[0].place.share(args[0], made)
         made.seen = made.place.changes
     elif tag in BY_HAND and any(t is not None and dualwrites.share_memory(total, t) for _, t in pairs):
         made.place.tangent = lookup("clone")(total)

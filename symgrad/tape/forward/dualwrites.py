@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import AutogradError
 from symgrad.op import FRONTS, carrier_of, lookup, shape_of
 from symgrad.ops.indexing.getitem import static_index
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.carried import Carried
+from symgrad.tape.forward.place import Place
+from symgrad.tape.forward.raised import raise_to
 from symgrad.tape.memory.putting import put_into
 
 _FACTS = """is_complex is_floating_point is_signed is_conj is_neg is_contiguous is_cpu is_cuda is_meta is_inference
@@ -26,35 +27,6 @@ output_nr name _version _is_view _base new new_empty new_empty_strided
 new_full new_ones new_tensor new_zeros numpy storage untyped_storage bool byte char short int long"""
 FACTS = frozenset(_FACTS.split())
 """What a dual answers as its primal does: facts about it, and new values that do not move."""
-
-
-class Place:
-    """Where the tangent of a dual and of all its views is kept, and how often it changed.
-
-    closed whether the level of the dual has ended: nothing moves any more
-    given  whether it is a tensor that the user gave, which is changed in place then
-    still  whether the tangent is zero because nothing leads there, whatever slope it meets: behind a step
-    branch where a branch was taken, and the tangent without the zeros beside it
-    """
-
-    __slots__ = ("branch", "changes", "closed", "given", "still", "tangent")
-
-    def __init__(self, tangent: Any, given: bool = False):
-        self.tangent = tangent
-        self.changes = 0
-        self.closed = False
-        self.given = given
-        self.still = False
-        self.branch: tuple[Any, Any] | None = None
-
-    def write(self, tangent: Any) -> None:
-        """Another tangent from now on."""
-        if self.given:
-            self.tangent.copy_(tangent)
-        else:
-            self.tangent = tangent
-        self.still, self.branch = False, None
-        self.changes += 1
 
 
 FACES: list[type] = []
@@ -104,14 +76,11 @@ def put(tangent: Any, part: Any, chain: tuple[Any, ...]) -> Any:
 
 
 def overwrite(dual: Any, value: Any) -> Any:
-    """The dual with ``value`` in its place: a dual of the same derivative, or something that stands still."""
+    """The dual with ``value`` in its place: a dual of its own or of an inner derivative, or what stands still."""
     value = faced(value)
-    same = value.__class__ is dual.__class__ and value.tag == dual.tag
     if value.__class__ is dual.__class__ and value.tag > dual.tag:
-        raise AutogradError(
-            "a value of an outer forward derivative cannot be changed in place by one of an inner derivative, of which "
-            "it knows nothing; make a new tensor instead: by cat, stack, where or index_put."
-        )
+        raise_to(value.tag, dual)
+    same = value.__class__ is dual.__class__ and value.tag == dual.tag
     primal, tangent = (value.primal, value.tangent) if same else (value, None)
     shape = tuple(shape_of(dual.primal))
     moves = tangent is not None or dual.place.tangent is not None
