@@ -17,7 +17,8 @@ from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.carried import Carried
 from symgrad.tape.forward.place import Place
 from symgrad.tape.forward.raised import raise_to
-from symgrad.tape.memory.putting import put_into
+from symgrad.tape.memory.overlap import overlaps
+from symgrad.tape.memory.putting import put_entries, put_into
 
 _FACTS = """is_complex is_floating_point is_signed is_conj is_neg is_contiguous is_cpu is_cuda is_meta is_inference
 is_mps is_xpu
@@ -70,6 +71,12 @@ def cut(tangent: Any, chain: tuple[Any, ...]) -> Any:
 def put(tangent: Any, part: Any, chain: tuple[Any, ...]) -> Any:
     """The tangent of a dual after that of a view of it became ``part``."""
     levels = [cut(tangent, chain[:k]) for k in range(len(chain))]
+    memory = np.empty(tuple(shape_of(tangent)), tangent.dtype)
+    for k, (op, params) in enumerate(chain[:-1]):
+        memory = op.view(memory, **params) if op.view else memory
+        if overlaps(memory):  # a row of what was expanded is all of its rows
+            part, levels, chain = put_entries(levels[k], part, list(chain[k:])), levels[:k], chain[:k]
+            break
     for whole, (op, params) in zip(reversed(levels), reversed(chain), strict=True):
         part = put_into(whole, part, op, params)
     return part

@@ -50,12 +50,31 @@ def put_entries(whole: Any, part: Any, chain: Chain) -> Any:
     """``whole`` with the entries that ``chain`` cuts out of it replaced by ``part``, by their places in memory."""
     from symgrad.ops.indexing.getitem import Index
 
-    reshape, shape = lookup("reshape"), shape_of(whole)
-    places = np.arange(int(np.prod(shape))).reshape(shape)
+    shape = shape_of(whole)
+    memory = seen = np.empty(shape, whole.dtype)
+    everywhere = [step for step in chain if not step[0].view]  # what is done to each entry where it is: conjugates
+    for op, params in everywhere:
+        whole = op(whole, **params)
     for op, params in chain:
-        places = op.view(places, **params)  # type: ignore[misc]
-    flat = lookup("index_put")(reshape(whole, shape=(-1,)), part, index=Index(np.array(places)))
-    return reshape(flat, shape=shape)
+        seen = op.view(seen, **params) if op.view else seen
+    steps = [np.arange(n) * step for n, step in zip(seen.shape, seen.strides, strict=True)]
+    start = np.full(seen.shape, seen.ctypes.data - memory.ctypes.data)
+    places = sum(np.ix_(*steps), start) // seen.itemsize
+    flat = lookup("index_put")(_read(whole, seen.dtype, (-1,)), part, index=Index(places))
+    found = _read(flat, memory.dtype, shape)
+    for op, params in reversed(everywhere):
+        found = put_into(whole, found, op, params)
+    return found
+
+
+def _read(numbers: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
+    """Numbers in a shape, complex ones as pairs and pairs as complex ones where the dtype is of that kind."""
+    reshape = lookup("reshape")
+    if numbers.dtype.kind != dtype.kind and dtype.kind == "c":
+        numbers = lookup("view_as_complex")(reshape(numbers, shape=(-1, 2)))
+    elif numbers.dtype.kind != dtype.kind:
+        numbers = lookup("view_as_real")(numbers)
+    return reshape(numbers, shape=shape)
 
 
 def put_into(whole: Any, part: Any, op: Op, params: dict[str, Any]) -> Any:
