@@ -20,6 +20,7 @@ from symgrad.ops.torch_nodes.labels import LABELS
 from symgrad.tape import fast
 from symgrad.tape.backward.siblings import join
 from symgrad.tape.forward.carried import Carried
+from symgrad.tape.forward.dual import Dual
 from symgrad.tape.memory.alone import PLAIN, swift, written
 from symgrad.tape.memory.inplace import reshape_inplace
 from symgrad.tape.memory.versions import storage
@@ -193,6 +194,8 @@ def _conjugating(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(x: Any) -> Any:
+        if isinstance(x, Dual):
+            return x.conj()
         made = function(x)
         if isinstance(x, Recorded) and made is not x and isinstance(made, Recorded):
             conjugate_view(x, made)
@@ -206,7 +209,7 @@ def _adjoining(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(input: Any) -> Any:
-        ndim = len(shape_of(input)) if isinstance(input, Recorded) else 1
+        ndim = len(shape_of(input)) if isinstance(input, (Recorded, Dual)) else 1
         return input.mH if ndim > 1 else function(input) if ndim else input.conj()
 
     return call

@@ -430,3 +430,36 @@ def test_functions_that_change_a_tensor_change_one_with_a_tangent(t, name, more,
         dual = forward.make_dual(leaf(t, [1.0, 2.0]), v) * 1
         assert getattr(t, name)(dual, *more) is dual
         assert forward.unpack_dual(dual).tangent.tolist() == (tangents * v).tolist()
+
+
+def test_a_copy_of_a_dual_keeps_its_tangent(t):
+    """Changes in place go into the tangent that a dual was made with, but not into that of what it was copied into."""
+    forward, x, v = duals(t)
+    with forward.dual_level():
+        d = forward.make_dual(x, v)
+        for source in (lambda: d, lambda: d[:], lambda: d.clone()):
+            made = forward.make_dual(leaf(t, [0.0, 0.0]), leaf(t, [0.0, 0.0])) * 1
+            made.copy_(source())
+            before = moved(forward, made)
+            d.mul_(2)
+            assert moved(forward, made) == before
+        assert moved(forward, d) == ([8.0, 16.0], [8.0, -8.0])
+
+
+def test_conjugates_of_duals_are_views(t):
+    """They were copies: changes of them were lost, values and tangents, as were changes of what they were made of."""
+
+    def changed(x):
+        z = t.complex(x, 2 * x)
+        late = z.conj()
+        z.conj().mul_(2j)
+        z.conj()[0] = x[1] * 1j
+        z.conj().imag.mul_(x)
+        return z.imag, z.real, late.imag, z.reshape(1, 2).mH.real
+
+    x, v = leaf(t, [1.0, 3.0]), leaf(t, [1.0, -1.0])
+    values, tangents = t.func.jvp(changed, (x,), (v,))
+    assert [out.tolist() for out in values] == [out.tolist() for out in changed(x)]
+    ends = [changed(x + step * v) for step in (1e-6, -1e-6)]
+    for tangent, up, down in zip(tangents, *ends, strict=True):
+        assert t.allclose(tangent, (up - down) / 2e-6, rtol=1e-6)

@@ -394,3 +394,24 @@ def test_values_of_an_outer_derivative_may_be_changed_by_those_of_an_inner_one(p
 
         found.append(getattr(t.func, outer)(by_the_second)(point).detach().numpy())
     np.testing.assert_allclose(*found, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "view",
+    ["c.conj()", "t.conj(c)", "c.mH", "c.H", "c.adjoint()", "c.conj()[1].real", "c.conj().imag", "c.conj().conj()"],
+)
+def test_conjugates_are_views(view):
+    """What is changed through them is changed in what they are of, and the other way round."""
+    found = []
+    for t in (sg, torch):
+
+        def written(x, t=t):
+            c = t.complex(x, x * x)
+            shown = eval(view)  # noqa: S307
+            shown.mul_(3)
+            c.add_(x)
+            return t.view_as_real(c * 1), (shown * 1).abs()
+
+        found.append([*flat(written(t.tensor(X))), *flat(t.func.jvp(written, (t.tensor(X),), (t.tensor(D),))[1])])
+    for got, want in zip(*found, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)

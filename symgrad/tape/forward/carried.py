@@ -117,9 +117,13 @@ class Carried(Operand):
     @property
     def mH(self) -> Any:  # noqa: N802  (torch's name)
         """The last two axes exchanged, and conjugated."""
-        return lookup("conj")(self.mT)
+        return self.mT.conj()
 
     H = mH
+
+    def adjoint(self) -> Any:
+        """The last two axes exchanged, and conjugated."""
+        return self.mH if self.ndim > 1 else FRONTS["adjoint"].call(self)
 
     def __getitem__(self, index: Any) -> Any:
         from symgrad.ops.indexing.getitem import getitem

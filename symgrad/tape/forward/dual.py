@@ -161,6 +161,17 @@ class Dual(Carried):
         """The primal without tangent."""
         return self.primal.detach() if hasattr(self.primal, "detach") else self.primal
 
+    def conj(self) -> Any:
+        """The conjugate, which is a view where it differs, as that of a tensor."""
+        if self.dtype.kind != "c":
+            return self
+        op = lookup("conj")
+        made = Dual(self.primal.conj(), op(self.tangent), self.tag)
+        made._cut, made.chain = made.place.tangent, (*self.chain, (op, {}))
+        made.place = self.place.share(self, made)
+        made.seen = made.place.changes
+        return made
+
     def item(self) -> Any:
         """The primal as a Python number."""
         note_value()

@@ -71,7 +71,7 @@ def cut(tangent: Any, chain: tuple[Any, ...]) -> Any:
 def put(tangent: Any, part: Any, chain: tuple[Any, ...]) -> Any:
     """The tangent of a dual after that of a view of it became ``part``."""
     levels = [cut(tangent, chain[:k]) for k in range(len(chain))]
-    memory = np.empty(tuple(shape_of(tangent)), tangent.dtype)
+    memory = np.empty(tuple(shape_of(tangent)), tangent.dtype) if len(chain) > 1 else None
     for k, (op, params) in enumerate(chain[:-1]):
         memory = op.view(memory, **params) if op.view else memory
         if overlaps(memory):  # a row of what was expanded is all of its rows
@@ -89,6 +89,8 @@ def overwrite(dual: Any, value: Any) -> Any:
         raise_to(value.tag, dual)
     same = value.__class__ is dual.__class__ and value.tag == dual.tag
     primal, tangent = (value.primal, value.tangent) if same else (value, None)
+    if same and value.place.given:  # its tangent is the user's tensor, which later changes go into
+        tangent = lookup("clone")(tangent)
     shape = tuple(shape_of(dual.primal))
     moves = tangent is not None or dual.place.tangent is not None
     tangent = _fitted(dual, tangent, shape) if moves else None
