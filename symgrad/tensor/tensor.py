@@ -260,13 +260,13 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         >>> (2 * x).detach()
         tensor([2.])
         """
+        view = view_of(self)
         if WATCH.count and WATCH.local.stack and record.traced(self):
-            return lookup("detach")(self)  # type: ignore[no-any-return]
+            return note_sharing(self if view is None else view.base, lookup("detach")(self))  # type: ignore[no-any-return]
         out = plain(Tensor, self._array())
         extra = out.more()
         extra.site, extra.inference, extra.twin = record.call_site(1), inferred(self), True
         extra.counts = extra.inference and not MODE.local.inference
-        view = view_of(self)
         shared = self._extra if view is None else view.base._extra
         if shared is not None:
             extra.counted, extra.detached = shared.counted, shared.detached

@@ -248,6 +248,24 @@ def test_what_is_detached_is_not_changed_in_place():
         sg.compile(both, X)
 
 
+@pytest.mark.parametrize(
+    "shown", [lambda y: y.detach(), lambda y: y[1:].detach(), lambda y: y.data], ids=["all", "part", "data"]
+)
+def test_what_something_was_detached_from_is_not_changed_in_place(shown):
+    """The detached tensor has the change, too: programs, and ``vmap``, gave what it was before, silently."""
+
+    def both(x):
+        y = x * 2
+        kept = shown(y)
+        y.mul_(x)
+        return kept * 1
+
+    with pytest.raises(CompileError, match="changes a detached tensor in place"):
+        sg.compile(both, X)
+    rows = sg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    np.testing.assert_array_equal(sg.func.vmap(both)(rows), sg.stack([both(row) for row in rows]))
+
+
 def test_steps_behind_a_detach_need_no_derivative():
     """The sweep asked ``//`` for its derivative, which no cotangent reaches."""
     x = np.array([1.5, 2.5, 7.0])

@@ -14,7 +14,7 @@ from symgrad.tape.memory.alone import WATCHERS
 from symgrad.tape.memory.versions import Foreign, storage
 from symgrad.tape.memory.views import base_of
 from symgrad.tape.watching.captured import captured
-from symgrad.tape.watching.watch import Watch, note_problem
+from symgrad.tape.watching.watch import WATCH, Watch, note_problem
 
 
 @contextlib.contextmanager
@@ -52,7 +52,7 @@ def arguments_kept(watch: Watch, function: Any = None) -> Callable[..., None]:
                 f"it changes a tensor in place that lies in the memory of a NumPy array of shape "
                 f"{tuple(root._value.shape)}, which others read as well; change a copy, t.clone()"
             )
-        if new._node is not None and watch.detached and _detached_too(watch, root):
+        if new._node is not None and _detached_too(watch, root):
             note_problem(_DETACHED)
         note_shared(root)
 
@@ -71,7 +71,7 @@ def _elsewhere_too(root: Any) -> bool:
 
 
 def _detached_too(watch: Watch, root: Any) -> bool:
-    """Whether a constant in the memory of ``root`` is alive that was detached from it or another, or the other way."""
+    """Whether something in the memory of ``root`` is alive that was detached from it or another, or the other way."""
     pairs = [(one(), two()) for one, two in watch.detached]
     owner = storage(root._array())
     return any(a is not None and b is not None and storage(b._array()) is owner for a, b in pairs)
@@ -85,5 +85,7 @@ _DETACHED = "it changes a detached tensor in place, and with it the one it was d
 
 def note_shared(root: Any) -> None:
     """What shares its memory with a tensor whose history does not show the change."""
-    if isinstance(root._node, Node) and root._node.op.shares:
+    if isinstance(root._node, Node) and (
+        root._node.op.shares or any(_detached_too(w, root) for w in WATCH.local.stack)
+    ):
         note_problem(_DETACHED)

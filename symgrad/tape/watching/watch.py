@@ -52,7 +52,7 @@ class Watch:
     ``numbers`` has the tensors that stand for Python's numbers, and of nodes whether they are computed of these alone.
     ``marks`` has constants, their records and checksums from when they were read: of writes with NumPy nobody is told,
     and of others not the views.
-    ``detached`` has pairs of constants, weakly, of which one was detached from the other and shares its memory.
+    ``detached`` has pairs of tensors, weakly, of which one was detached from the other and shares its memory.
     ``refuses``: what no formula can repeat does not happen, it raises ``FormulaError``; with ``"reads"`` looks at
     values, too, since they are not those of a real run.
     ``names``: arrays from outside are called like the variables that hold them in functions below the ``frame`` where
@@ -162,10 +162,11 @@ def note_constant(tensor: Any, source: Any) -> None:
             watch.marks.append((tensor, source, zlib.crc32(tensor._value.tobytes())))
 
 
-def note_sharing(tensor: Any, made: Any) -> None:
-    """A constant ``made`` shares the memory of another one, whose history does not show its changes."""
+def note_sharing(tensor: Any, made: Any) -> Any:
+    """Note that ``made`` shares the memory of another tensor, whose history does not show its changes; gives it."""
     for watch in WATCH.local.stack:
         watch.detached.append((weakref.ref(tensor), weakref.ref(made)))
+    return made
 
 
 def note_pass(first: int, last: int) -> None:
