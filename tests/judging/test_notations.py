@@ -72,6 +72,21 @@ CASES = [
         {},
     ),
     (r"\sum_{j}\left[A_{ij}+A_{ji}\right]_{ij}x_j", "x@A@x", "x", "A=n,n x=n", {}),
+    # rows of definitions as they are printed: the last one begins with a minus, one has a condition
+    (
+        r"\begin{aligned} t_{1} &= \sin\left(q\right) \\ & -2 l \odot t_{1} \end{aligned}",
+        "2*sum(l*cos(q))",
+        "q",
+        "q=n l=n",
+        {},
+    ),
+    (
+        r"\begin{aligned} u_{1} &= e^{t} \\ u_{2} &= u_{1} \odot [0.8 \le u_{1} \le 1.2] \\ & u_{2} \end{aligned}",
+        "sum(clip(exp(t), 0.8, 1.2))",
+        "t",
+        "t=n",
+        {},
+    ),
     # transposes of pseudo-inverses, and a product with the identity in one word
     (r"2 A^{+\top}", "log(det(A@A.T))", "A", "A=m,n", {}),
     (r"2 A^{\dagger T}", "log(det(A@A.T))", "A", "A=m,n", {}),

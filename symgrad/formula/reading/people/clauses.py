@@ -80,9 +80,14 @@ def _without_ranges(clauses: Clauses, pieces: list[list[Item]]) -> Iterator[list
         elif kept and r"\ne" in words and "=" not in words:
             clauses.tokens.at = clauses.tokens.items.index(piece[0])
             raise clauses.tokens.error("conditions on the indices of the result are not read; write the whole formula")
-        elif not (after_dots and len(piece) == 1) and not (kept and any(w in _RELATIONS for w in words)):
+        elif not (after_dots and len(piece) == 1) and not (kept and _is_range(piece)):
             kept.append(piece)
     return iter(kept)
+
+
+def _is_range(piece: list[Item]) -> bool:
+    """Whether a piece states what values something has; a definition may have conditions in it, too."""
+    return any(text in _RELATIONS for _, text, _ in piece) and len(cut(piece, "=")) == 1
 
 
 def main_piece(pieces: list[list[list[Item]]], table: Container[str] = ()) -> int:

@@ -2,6 +2,7 @@ r"""Tokens of formulas as people type them in LaTeX, rewritten to the notation o
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -200,7 +201,8 @@ def lines(items: list[Token]) -> list[Token]:
             following = items[resume][1] if resume < len(items) else ""
             if out and out[-1][1] in (".", ",", ";"):
                 out.pop()
-            if following not in _GOES_ON and not following.startswith(r"\end"):
+            goes_on = following in _GOES_ON and not _is_named_in(out, items[resume:])
+            if not goes_on and not following.startswith(r"\end"):
                 out.append(("char", ";", place))
     while out and out[-1][1] in (".", ",", ";"):
         out.pop()
@@ -211,6 +213,15 @@ _DISPLAYS = (
     "aligned", "align", "equation", "gather", "gathered", "multline", "split", "eqnarray", "displaymath", "math",
 )  # fmt: skip
 _GOES_ON = ("=", "+", "-", r"\cdot", r"\odot", ")", "]", "")
+
+
+def _is_named_in(before: list[Token], after: list[Token]) -> bool:
+    """Whether a row uses what the row before defines, so that it is no part of that: ``t = Ax``, and then ``-2 t``."""
+    row = [text for _, text, _ in before]
+    row = row[len(row) - row[::-1].index(";") :] if ";" in row else row
+    name = [text for text in row[: row.index("=")] if text != "&"] if "=" in row else []
+    words = [text for _, text, _ in itertools.takewhile(lambda item: item[0] != "row", after)]
+    return bool(name) and any(name == words[k : k + len(name)] for k in range(len(words)))
 
 
 def fractions(items: list[Token]) -> list[Token]:
