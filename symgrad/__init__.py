@@ -85,6 +85,7 @@ _LAZY = {
     "compile": "symgrad.compiler",
     "copy_graph": "symgrad.tape.pickling",
     "frobenius_norm": "symgrad.linalg",
+    "install_as_torch": "symgrad.stand_in",
     "jit": "symgrad.compiler",
     "nuclear_norm": "symgrad.linalg",
     "formula": "symgrad.notation",
@@ -133,9 +134,9 @@ _ABSENT = {
 _TYPES = {"bool": bool_, "float": float32, "int": int32}
 """torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
 _MODULES = (
-    "_C", "_higher_order_ops", "amp", "backends", "compiler", "cuda", "distributions", "fft", "func", "implicit",
-    "library", "linalg", "masked", "nn", "optim", "overrides", "parallel", "profiler", "return_types", "signal",
-    "sparse", "special", "testing", "types", "utils",
+    "_C", "_dynamo", "_higher_order_ops", "amp", "backends", "compiler", "cuda", "distributions", "fft", "func",
+    "implicit", "library", "linalg", "masked", "nn", "optim", "overrides", "parallel", "profiler", "return_types",
+    "signal", "sparse", "special", "testing", "types", "utils",
 )  # fmt: skip
 
 

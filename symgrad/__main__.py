@@ -17,6 +17,7 @@ from symgrad.commands.export import add_export
 from symgrad.commands.latex import add_commands
 from symgrad.commands.matrixcalc import add_matrixcalc
 from symgrad.commands.rules import add_rules
+from symgrad.commands.run import add_run
 from symgrad.commands.selftest import add_selftest
 from symgrad.commands.torture import add_torture
 from symgrad.errors import SymgradError
@@ -38,6 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _with_formulas(arguments: Sequence[str]) -> list[str]:
     """The arguments with a blank before formulas that begin with a sign, which are no options: ``-x*sin(y)``."""
+    if arguments[:1] == ["run"]:
+        return list(arguments)  # which are for the program
     option = re.compile(r"--|-h$|-o" if "export" in arguments[:1] else r"--|-h$")
     return [f" {text}" if text.startswith("-") and not option.match(text) else text for text in arguments]
 
@@ -65,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         add_export,
         add_matrixcalc,
         add_rules,
+        add_run,
         add_selftest,
         add_torture,
     ):

@@ -14,6 +14,7 @@ from typing import Any
 from symgrad.distributions.base import broadcast_all
 from symgrad.distributions.discrete import Categorical, Odds
 from symgrad.distributions.discrete import inside as clamp_probs
+from symgrad.tensor.creation import empty
 
 __all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits"]
 
@@ -26,6 +27,16 @@ def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
 def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
     """The probabilities of logits: of choices along the last axis, or each of an event."""
     return (Odds if is_binary else Categorical)._probs(logits)
+
+
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Any:
+    """Normal numbers; a private name of torch that packages of distributions import."""
+    return empty(shape, dtype=dtype, device=device).normal_()
+
+
+def _sum_rightmost(value: Any, dim: int) -> Any:
+    """The sum over the last ``dim`` axes; a private name of torch that packages of distributions import."""
+    return value.sum(tuple(range(-dim, 0))) if dim else value
 
 
 class lazy_property(functools.cached_property[Any]):  # noqa: N801  (torch's name)

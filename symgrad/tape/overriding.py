@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from symgrad.stand_in import loaded_torch
 from symgrad.tape.record import BETWEEN
 from symgrad.tape.threads import ThreadState
 
@@ -79,10 +80,12 @@ def answers(kind: type) -> bool:
     known = _ANSWERS.get(kind)
     if known is None:
         own = getattr(kind, "__torch_function__", None)
-        theirs = getattr(sys.modules.get("torch"), "Tensor", None)
+        theirs = getattr(loaded_torch(), "Tensor", None)
         # While a check follows torch's functions, tensors have it, too; classes in examples are none of the library's.
         module = kind.__module__
-        ours = module.startswith("symgrad.") and getattr(sys.modules.get(module), kind.__name__, None) is kind
+        ours = (
+            module.startswith(("symgrad.", "torch")) and getattr(sys.modules.get(module), kind.__name__, None) is kind
+        )
         foreign = theirs is not None and theirs.__module__ == "torch" and issubclass(kind, theirs)
         known = own is not None and not (ours or foreign)
         known = _ANSWERS[kind] = known and getattr(own, "__func__", own) is not not_overriding

@@ -5,7 +5,6 @@ Each is ``vjp(cotangent, *args)``.  Backward passes that users wrote for the lib
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
@@ -17,6 +16,7 @@ from symgrad.check.asking.calling import copied, is_jax, is_torch
 from symgrad.check.asking.nested import leaves, parts, rebuilt
 from symgrad.check.asking.outputs import output_leaves
 from symgrad.errors import ArgumentError
+from symgrad.stand_in import loaded_torch
 
 LIBRARIES = ("torch", "jax", "autograd", "mygrad", "symgrad")
 
@@ -45,7 +45,7 @@ def in_library(library: str, args: Sequence[Any]) -> tuple[Any, ...]:
 
 def wants_torch(f: Callable[..., Any], args: Sequence[Any]) -> bool:
     """Whether a function that was given arrays takes torch's tensors alone, as torch's words say when it is tried."""
-    if "torch" not in sys.modules or any(is_torch(leaf) for arg in args for _, leaf in leaves(arg, "")):
+    if loaded_torch() is None or any(is_torch(leaf) for arg in args for _, leaf in leaves(arg, "")):
         return False
 
     def of_own(arg: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 from symgrad.check.asking.arrays import as_array
 from symgrad.devices import device
 from symgrad.dtype_objects import KINDS
+from symgrad.stand_in import loaded_torch
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.lookthrough import met_functions
 from symgrad.tensor import Tensor
@@ -36,7 +37,7 @@ _SETTINGS = ("inplace", "dtype", "_stacklevel")
 @contextmanager
 def torch_followed() -> Iterator[None]:
     """Inside, torch's functions take tensors of this library, and custom functions run their ``forward`` on them."""
-    torch = sys.modules.get("torch")
+    torch = loaded_torch()
     own = vars(Tensor).get("__torch_function__")  # of the classes that users derive
     if torch is None or getattr(own, "__func__", None) is _called:
         yield
@@ -81,7 +82,7 @@ def _mode() -> Any:
 
 def followable(f: Callable[..., Any]) -> Callable[..., Any]:
     """``Square.apply`` of torch in a form that :func:`torch_followed` can follow; other functions are themselves."""
-    torch = sys.modules.get("torch")
+    torch = loaded_torch()
     whose = getattr(f, "__self__", None)
     if torch is None or not isinstance(whose, type) or not issubclass(whose, torch.autograd.Function):
         return f

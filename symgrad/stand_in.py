@@ -1,0 +1,109 @@
+"""Programs that import torch, run with this library in its place.
+
+``import torch.nn.functional as F`` looks the module up by that name: a finder of Python's import system answers with
+the room here that has torch's name.  ``torch`` itself is a module of its own, which asks this library for everything:
+so code may look at its version, and what is set there changes nothing here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from symgrad.errors import ArgumentError
+
+REFEREE = "2.13.0"
+"""The version of torch whose manners these are, which code asks for to see what there is."""
+
+
+class _Torch(ModuleType):
+    """``torch``, as far as programs can tell."""
+
+    __version__ = REFEREE
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module("symgrad"), name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(importlib.import_module("symgrad"))})
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds ``torch`` and its rooms; a room that is a function here, as ``jit`` is, is found as well."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002
+        """The place of a module of torch; None for all other modules."""
+        if fullname != "torch" and not fullname.startswith("torch."):
+            return None
+        return ModuleSpec(fullname, self, is_package=True) if _room(fullname) is not None else None
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        """The room itself, which is not loaded again."""
+        room = _room(spec.name)
+        self.kept = getattr(room, "__spec__", None)
+        return room
+
+    def exec_module(self, module: Any) -> None:
+        """The room stays what it was: the import system has written on it where it was found."""
+        if not isinstance(module, _Torch):
+            module.__spec__ = self.kept
+
+
+_FINDER = _Finder()
+
+
+def _room(name: str) -> Any:
+    """What stands for a module of torch; None where there is nothing like it."""
+    if name == "torch":
+        made = _Torch(name)
+        made.__path__ = []
+        return made
+    ours = f"symgrad{name.removeprefix('torch')}"
+    try:
+        return importlib.import_module(ours)
+    except ModuleNotFoundError as error:
+        if error.name is None or not ours.startswith(error.name):
+            raise
+    parent, _, last = ours.rpartition(".")
+    try:
+        return getattr(importlib.import_module(parent), last, None)
+    except ModuleNotFoundError:
+        return None
+
+
+def install_as_torch() -> None:
+    """From now on ``import torch`` gives this library: programs and packages written for torch run as they are.
+
+    Call it before anything imports torch, as in the first line of a program, or run the program by
+    ``python -m symgrad run program.py``.  A second call does nothing.  ``torch.__version__`` is that of the torch whose
+    manners these are.
+
+    Raises ``RuntimeError`` if torch has been imported: its tensors would be mixed with those of this library.
+
+    >>> import symgrad as sg
+    >>> sg.install_as_torch()  # doctest: +SKIP
+    >>> import torch  # doctest: +SKIP
+    >>> torch.tensor([1.0, 2.0], requires_grad=True).exp().sum().expr  # doctest: +SKIP
+    sum(exp(x))
+    """
+    if _FINDER in sys.meta_path:
+        return
+    if "torch" in sys.modules:
+        raise ArgumentError(
+            "install_as_torch(): torch is imported already, and its tensors would be mixed with those of symgrad. Call "
+            "it before the first import of torch, or run the program by python -m symgrad run PROGRAM."
+        )
+    sys.meta_path.insert(0, _FINDER)
+    for name, module in (("Tensor", "torch"), ("nn.Parameter", "torch.nn.parameter")):
+        _room(f"torch.{name}").__module__ = module  # by which packages that take many libraries' arrays tell them
+
+
+def loaded_torch() -> Any:
+    """torch itself, where a program has imported it; None where it has not, or where this library stands for it."""
+    found = sys.modules.get("torch")
+    return None if isinstance(found, _Torch) else found
