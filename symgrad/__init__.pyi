@@ -122,6 +122,7 @@ def argsort(input: Operand, dim: _int = -1, descending: _bool = False, stable: _
     """The places that sort an axis."""
 def argwhere(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Places of the entries that are not zero: shape (count, ndim)."""
+from symgrad import array_api as array_api
 def as_strided(input: Operand, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The entries at the places ``storage_offset`` + Σ i_k · ``stride``_k of the memory that ``input`` lies in."""
 def as_strided_(input: Operand, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
@@ -639,6 +640,7 @@ from symgrad.autograd import inference_mode as inference_mode
 from symgrad.random import initial_seed as initial_seed
 def inner(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """Sums of products along the last axes."""
+from symgrad.stand_in import install_as_torch as install_as_torch
 def instance_norm(input: Operand, weight: Operand | None, bias: Operand | None, running_mean: Operand | None, running_var: Operand | None, use_input_stats: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """``nn.functional.instance_norm`` with the order of arguments of torch's plain name."""
 int: _dtype

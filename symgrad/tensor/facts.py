@@ -441,8 +441,15 @@ class Facts(Recorded):
     # -------------------------------------------------------------------------------------- other libraries
 
     def __array_namespace__(self, *, api_version: Any = None) -> Any:
-        """The module with the functions for tensors, as the array API standard asks for it."""
-        return importlib.import_module("symgrad")
+        """The functions for tensors by the names of the array API standard: :mod:`symgrad.array_api`.
+
+        Raises ``ValueError`` for versions of the standard before 2021.12 and after 2024.12.
+        """
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ArgumentError(
+                f"api_version={api_version!r}: symgrad.array_api has those from '2021.12' to '2024.12'."
+            )
+        return importlib.import_module("symgrad.array_api")
 
     def __dlpack__(self, **options: Any) -> Any:
         """The memory for another library (``torch.from_dlpack(t)``): shared, not copied.
