@@ -66,7 +66,7 @@ def scan(
 
     ``init``, ``xs`` and the results may be nested; y are stacked along ``dim``, too.  With ``reverse`` the last slice
     comes first, and every y stands where its x stood.  Raises ``ArgumentError`` for ``xs`` without tensors or of
-    several lengths.
+    several lengths, and for steps that give no pair.
 
     >>> import symgrad as sg
     >>> x = sg.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -80,7 +80,10 @@ def scan(
     rows = _slices("scan", xs, dim)
     found = []
     for row in reversed(rows) if reverse else rows:
-        init, y = combine_fn(init, row)
+        made = combine_fn(init, row)
+        if not isinstance(made, (tuple, list)) or len(made) != 2:  # a tensor of two rows is no pair
+            raise ArgumentError(f"scan: combine_fn gives (carry, y), but this one gave {made!r:.60}")
+        init, y = made
         found.append(y)
     return init, _stacked(found[::-1] if reverse else found, dim)
 
@@ -143,5 +146,7 @@ def _stacked(rows: Sequence[Any], dim: int) -> Any:
     if not rows:
         raise ArgumentError("there is nothing to go over: xs has no slices along the axis")
     apart = [containers.flatten(row) for row in rows]
+    if any(structure != apart[0][1] for _, structure in apart):
+        raise ArgumentError("the function gives results that are nested differently for different slices of xs")
     leaves = zip(*(leaves for leaves, _ in apart), strict=True)
     return containers.unflatten(apart[0][1], iter([_stack(same, dim) for same in leaves]))

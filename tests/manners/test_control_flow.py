@@ -94,6 +94,18 @@ def test_nothing_to_go_over():
             call()
 
 
+def test_steps_that_give_something_else():
+    """A tensor of two entries was taken for a carry and a result, and containers of others for those of the first."""
+    kinds = iter([{"a": sg.ones(1)}, [sg.ones(1)]])
+    for call in (
+        lambda: room(sg).scan(lambda c, x: c + x, sg.zeros(2), sg.ones(4, 2)),
+        lambda: room(sg).scan(lambda c, x: (c, x, x), sg.zeros(2), sg.ones(4, 2)),
+        lambda: room(sg).map(lambda x: next(kinds), sg.ones(2)),
+    ):
+        with pytest.raises(ValueError, match=r"combine_fn gives \(carry, y\), but|nested differently"):
+            call()
+
+
 @pytest.mark.parametrize("options", [{"backend": "eager"}, {"backend": "eager", "dynamic": True, "fullgraph": False}])
 def test_torchs_compile_changes_nothing(t, options):
     """With torch's options it is torch's: tensors come in and go out, and what else a function does is done."""
