@@ -26,6 +26,8 @@ def steps_by_base(tensor: Any) -> tuple[int, ...]:
     shown = _with_steps(base._array(), base.stride())
     for step, params in view.chain():
         shown = _cut(shown, step, params)
+    if shown.shape != value.shape:  # resized by now, with its rows one after the other
+        return _row_by_row(value.shape)
     if value.size and not _agree(shown, value):  # one of the two has other ``data`` by now
         return steps_of(value)
     return tuple(n // shown.itemsize for n in shown.strides)

@@ -185,3 +185,14 @@ def test_parts_of_complex_numbers(part: str, reading: Any) -> None:
         return row
 
     assert facts(sg) == facts(torch)
+
+
+@pytest.mark.parametrize("first", [(0,), (3, 0), (1, 3, 1), (2,)])
+def test_views_of_another_shape_by_now(first: tuple[int, ...]) -> None:
+    """``resize_`` lays rows one after the other; strides of a view without entries were those of its old shape."""
+
+    def facts(t: Any) -> Any:
+        x, y = t.arange(6.0).view(2, 3), t.ones(3, 4).t()[:0]
+        return [(v.resize_(shape).stride(), v.is_contiguous()) for v in (x, y) for shape in (first, (0, 2, 2))]
+
+    assert facts(sg) == facts(torch)
