@@ -19,8 +19,8 @@ from symgrad.distributions import (
     constraints,
     continuous,
     counts,
+    crossed,
     discrete,
-    divergences,
     gammas,
     normals,
     registry,
@@ -33,8 +33,8 @@ from symgrad.distributions.base import Distribution
 from symgrad.distributions.composed import Independent, MixtureSameFamily
 from symgrad.distributions.continuous import Cauchy, Exponential, Laplace, Uniform
 from symgrad.distributions.counts import Binomial, Geometric, Multinomial, NegativeBinomial
+from symgrad.distributions.crossed import kl_divergence, register_kl
 from symgrad.distributions.discrete import Bernoulli, Categorical, Poisson
-from symgrad.distributions.divergences import kl_divergence, register_kl
 from symgrad.distributions.gammas import Beta, Chi2, Dirichlet, FisherSnedecor, Gamma, StudentT
 from symgrad.distributions.normals import LogNormal, MultivariateNormal, Normal
 from symgrad.distributions.registry import biject_to, transform_to
@@ -89,7 +89,7 @@ _ROOMS = {
     "distribution": base,
     "gumbel half_cauchy half_normal inverse_gamma logistic_normal pareto transformed_distribution weibull": transformed,
     "independent mixture_same_family": composed,
-    "kl": divergences,
+    "kl": crossed,
     "log_normal multivariate_normal normal": normals,
     "one_hot_categorical": relaxed,
     "relaxed_bernoulli relaxed_categorical": transformed,

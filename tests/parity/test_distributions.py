@@ -247,6 +247,53 @@ def test_divergences(name):
             np.testing.assert_allclose(b, a, rtol=1e-7, atol=1e-10)
 
 
+ZEROS, ONES, THREES, LOW = [[0.0] * 3] * 2, [[1.0] * 3] * 2, [[3.5] * 3] * 2, [[-2.0] * 3] * 2
+MEMBERS = {
+    "Bernoulli": lambda D, x: D.Bernoulli(logits=x(A)),
+    "Beta": lambda D, x: D.Beta(x(P), x(S)),
+    "Binomial": lambda D, x: D.Binomial(3, logits=x(A)),
+    "Chi2": lambda D, x: D.Chi2(x(P)),
+    "Exponential": lambda D, x: D.Exponential(x(S)),
+    "Gamma": lambda D, x: D.Gamma(x(S), x(P)),
+    "Gumbel": lambda D, x: D.Gumbel(x(A), x(S)),
+    "Laplace": lambda D, x: D.Laplace(x(A[::-1]), x(P)),
+    "Normal": lambda D, x: D.Normal(x(A), x(P)),
+    "Pareto": lambda D, x: D.Pareto(x(P), x(S)),
+    "Poisson": lambda D, x: D.Poisson(x(S)),
+    "Uniform": lambda D, x: D.Uniform(x(P), x(THREES)),
+    "unit": lambda D, x: D.Uniform(x(ZEROS), x(ONES)),
+    "around 0": lambda D, x: D.Uniform(x(LOW), x(P)),
+}
+
+
+@pytest.mark.parametrize("p", MEMBERS)
+@pytest.mark.parametrize("q", MEMBERS)
+def test_divergences_of_different_classes(p, q):
+    sides = [Side(t, lambda D, x, s: (MEMBERS[p](D, x), MEMBERS[q](D, x))) for t in (torch, sg)]
+    try:
+        want = sides[0].D.kl_divergence(*sides[0].made)
+    except NotImplementedError:
+        with pytest.raises(NotImplementedError, match="KL"):
+            sides[1].D.kl_divergence(*sides[1].made)
+        return
+    found = [want, sides[1].D.kl_divergence(*sides[1].made)]
+    same(*found)
+    if want.requires_grad and np.isfinite(want.detach().numpy()).all():
+        for a, b in zip(*(side.slopes(x) for side, x in zip(sides, found, strict=True)), strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-7, atol=1e-10)
+
+
+def test_infinite_divergences_leave_the_other_gradients():
+    D, alpha = sg.distributions, sg.tensor([0.5, 3.0], requires_grad=True)
+    for q in (D.Normal(0.0, 1.0), D.Exponential(1.0), D.Gamma(2.0, 1.0)):
+        found = D.kl_divergence(D.Pareto(1.0, alpha), q)
+        assert found[0].item() == np.inf
+        (slope,) = sg.autograd.grad(found[1], alpha)
+        assert slope[0].item() == 0
+        assert np.isfinite(slope[1].item())
+    assert D.kl_divergence(D.Normal(0.0, 1.0), D.Gamma(sg.ones(2, 1), sg.ones(3))).shape == (2, 3)
+
+
 REFUSED = [
     "D.Normal(t.zeros(2), t.tensor([1.0, -1.0]))",
     "D.Normal('a', 1.0)",
