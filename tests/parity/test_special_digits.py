@@ -349,6 +349,8 @@ FAR_OUT = [  # the same: parameters for which series and continued fractions tak
     ("lambertw", (np.inf,), np.inf),
     ("airy_ai", (-1e8,), -0.005554128800056995),
     ("airy_ai", (-1e12,), -0.00042921836070697696),
+    ("airy_ai", (1e38,), 0.0),
+    ("airy_ai", (1e150,), 0.0),
     ("betainc", (2.0**40, 2.0**40, 0.5 - 2.0**-22), 0.23975006109348923),
     ("betainc", (50.0, 1e10, 6e-9), 0.9155933252477093),
     ("polygamma", (-1e6 - 0.5, 2), -9.99998000002749997e-13),

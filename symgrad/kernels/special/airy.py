@@ -37,7 +37,10 @@ def airy_series(x: Any, second: bool, slope: bool) -> Any:
 
 
 def depth_of(x: Any) -> tuple[Any, Any]:
-    """2/3 x^(3/2), and what its rounding leaves."""
+    """2/3 x^(3/2), and what its rounding leaves; far out it is nothing beside that of ``x`` itself."""
+    if (x > 1e20).any():
+        near = np.where(x > 1e20, 1.0, x)
+        return 2 * (x * np.sqrt(x)) / 3, np.where(near == x, depth_of(near)[1], 0.0)
     root = np.sqrt(x)
     power = x * root
     high, wide = np.float64(np.float32(root)), np.float64(np.float32(x))
