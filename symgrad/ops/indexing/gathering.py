@@ -80,6 +80,8 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
     shape, sizes = shape_of(input), shape_of(index)
     if not shape or not sizes:
         axis_of(dim, max(len(shape), len(sizes)))
+        if max(len(shape), len(sizes)) > 1 and math.prod(sizes):
+            raise ShapeError("Index tensor must have the same number of dimensions as input tensor")
         return reshape(gather_op(reshape(input, -1), reshape(index, -1), dim=0), sizes)
     if len(sizes) != len(shape):
         if not math.prod(sizes):  # torch takes nothing from anywhere
