@@ -202,8 +202,20 @@ fftshift, ifftshift = _shift("fftshift", 1), _shift("ifftshift", -1)
 
 def _window(window: Any, win_length: int, n_fft: int, dtype: Any) -> Any:
     full = np.ones(win_length, dtype) if window is None else window
+    return pad_axes(full, {0: _beside(win_length, n_fft)}) if win_length < n_fft else full
+
+
+def _beside(win_length: int, n_fft: int) -> tuple[int, int]:
+    """How many entries of a frame lie on the left of a shorter window, and on its right."""
     left = (n_fft - win_length) // 2
-    return pad_axes(full, {0: (left, n_fft - win_length - left)}) if win_length < n_fft else full
+    return left, n_fft - win_length - left
+
+
+def _hop(n_fft: int, hop_length: int | None) -> int:
+    hop = n_fft // 4 if hop_length is None else hop_length
+    if hop <= 0:
+        raise ArgumentError(f"expected hop_length > 0, but got hop_length={hop}")
+    return hop
 
 
 @front("stft")
@@ -222,14 +234,21 @@ def stft(
 ) -> Any:
     """Short-time Fourier transform of signals in the last axis: (…, frequencies, frames).
 
-    Real signals need ``return_complex``; with False the last axis holds real and imaginary parts.
+    Real signals need ``return_complex``; with False the last axis holds real and imaginary parts.  Without ``center``,
+    windows of fewer than ``n_fft`` entries begin at the first one of the signal if they are to be aligned.
     """
+    if center and align_to_window is not None:
+        raise ArgumentError("stft align_to_window should only be set when center = false")
     if return_complex is None and not is_complex(input, window):
         raise ArgumentError("stft requires the return_complex parameter be given for real inputs")
-    hop, length = hop_length or n_fft // 4, win_length or n_fft
+    hop, length = _hop(n_fft, hop_length), n_fft if win_length is None else win_length
+    if not 0 < length <= n_fft:
+        raise ArgumentError(f"stft: expected 0 < win_length <= n_fft, but got win_length={length} and n_fft={n_fft}")
     x = input if len(shape_of(input)) == 2 else unsqueeze(input, 0)
     if center:
         x = squeeze(pad(unsqueeze(x, 1), (n_fft // 2, n_fft // 2), pad_mode), 1)
+    elif align_to_window:
+        x = pad_axes(x, {1: _beside(length, n_fft)})
     frames = windowed(x, 1, n_fft, hop) * _window(window, length, n_fft, real(x).dtype)
     halved = (not is_complex(frames)) if onesided is None else onesided
     norm = "ortho" if normalized else None
@@ -260,7 +279,7 @@ def istft(
 
     Raises ``ArgumentError`` for a spectrum that is not complex, and where windows do not cover the signal.
     """
-    hop, size = hop_length or n_fft // 4, win_length or n_fft
+    hop, size = _hop(n_fft, hop_length), n_fft if win_length is None else win_length
     if not is_complex(input):
         raise ArgumentError(
             "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
@@ -272,7 +291,12 @@ def istft(
     x = input if len(shape_of(input)) == 3 else unsqueeze(input, 0)
     spectrum = transpose(x, 1, 2)
     norm = "ortho" if normalized else None
-    halved = shape_of(x)[1] != n_fft if onesided is None else onesided
+    count, halved = shape_of(x)[1], shape_of(x)[1] != n_fft if onesided is None else onesided
+    if isinstance(count, int) and count != (n_fft // 2 + 1 if halved else n_fft):
+        raise ArgumentError(
+            "istft: expected the frequency dimension (3rd to the last) of the input tensor to match "
+            f"{'n_fft / 2 + 1' if halved else 'n_fft'} when onesided={bool(halved)}, but got {count}"
+        )
     if return_complex:
         frames = _c2c(spectrum, None, (-1,), norm, True)
     else:

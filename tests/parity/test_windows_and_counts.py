@@ -108,3 +108,18 @@ def test_entries_on_the_edges_of_a_histogram(dtype):
                     for t in (torch, sg)
                 )
                 assert want == got, (values, bins, limits)
+
+
+@pytest.mark.filterwarnings("ignore:A window was not provided")
+@pytest.mark.parametrize(("win_length", "hop"), [(6, None), (5, 3), (8, 2)])
+@pytest.mark.parametrize("aligned", [True, False, None])
+def test_frames_that_begin_with_their_windows(win_length, hop, aligned):
+    """``align_to_window`` was taken and ignored."""
+    found = []
+    for t in (torch, sg):
+        x = t.arange(40.0, dtype=t.float64).requires_grad_()
+        out = t.stft(x, 8, hop, win_length, center=False, return_complex=True, align_to_window=aligned)
+        (g,) = t.autograd.grad(out.abs().sum(), x)
+        found.append((out.detach().numpy(), g.numpy()))
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(b, a, atol=1e-12)
