@@ -51,7 +51,7 @@ def test_view_refuses_to_copy(text, shape):
     ours, theirs = both(f"({text}).view({shape})", x=lambda t: t.tensor(X, requires_grad=True))
     assert (ours == "error") == (theirs == "error") if isinstance(ours, str) or isinstance(theirs, str) else True
     if not isinstance(theirs, str):
-        np.testing.assert_array_equal(ours.detach().numpy(), theirs.detach().numpy())
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-15)  # inv is LAPACK's
 
 
 SOURCES = ["v", "v[:1]", "v[1:]", "v.t()", "v[0]", "v.clone()", "v.detach()"]
