@@ -500,7 +500,21 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Any, Any]:
-    """Attention with several heads over sequences (length, batch, features); returns (output, weights or None)."""
+    """Attention with several heads over sequences (length, batch, features); returns (output, weights or None).
+
+    ``is_causal`` says that ``attn_mask`` hides what comes later; where no weights are needed and no key is padding, the
+    mask is not looked at then.  Raises ``ArgumentError`` if there is none.
+    """
+    if is_causal and attn_mask is None:
+        raise ArgumentError(
+            "Need attn_mask if specifying the is_causal hint: give the mask that hides what comes later, "
+            "torch.ones(n, n, dtype=torch.bool).triu(1)"
+        )
+    if int(shape_of(query)[-1]) != embed_dim_to_check or embed_dim_to_check % num_heads:
+        raise ArgumentError(
+            f"embed_dim {embed_dim_to_check} not divisible by num_heads {num_heads}, or not the number of features "
+            f"{shape_of(query)[-1]}"
+        )
     batched = len(shape_of(query)) == 3
     if not batched:
         query, key, value = (unsqueeze(x, 1) for x in (query, key, value))
@@ -519,9 +533,13 @@ def multi_head_attention_forward(
     if add_zero_attn:
         zeros = np.zeros((batch * num_heads, 1, shape_of(k)[2]), k.dtype)
         k, v = cat([k, zeros], 1), cat([v, zeros], 1)
-    if attn_mask is not None:
-        # Keys that were added after the given ones may be looked at.
-        attn_mask = pad_axes(attn_mask, {len(shape_of(attn_mask)) - 1: (0, (bias_k is not None) + add_zero_attn)})
+    # Keys that were added after the given ones may be looked at.
+    attn_mask, key_padding_mask = (
+        None if mask is None else pad_axes(mask, {len(shape_of(mask)) - 1: (0, (bias_k is not None) + add_zero_attn)})
+        for mask in (attn_mask, key_padding_mask)
+    )
+    if is_causal and key_padding_mask is None and not need_weights:
+        attn_mask = ~np.tri(int(length), int(shape_of(k)[1]), dtype=bool)
     scores = _hidden(matmul(q / size(q, (q.ndim - 1,)) ** 0.5, mT(k)), attn_mask)
     if key_padding_mask is not None:
         split = reshape(scores, batch, num_heads, length, -1)
