@@ -34,6 +34,8 @@ CASES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "powers below 0 as far as they go": lambda t, x, i: (x.long() - 3) ** t.tensor(-(2**63)),
     "counts by half precision": lambda t, x, i: t.bincount(i.long(), weights=x[:, 0].half()),
     "counts by bfloat16": lambda t, x, i: t.bincount(i.long(), weights=x[:, 0].bfloat16()),
+    "above a threshold": lambda t, x, i: t.nn.functional.threshold(x, 2.5, 7.5),
+    "above a threshold below 0": lambda t, x, i: t.nn.functional.threshold(x.long() - 3, -0.5, 9.0),
     "a sum by labels": lambda t, x, i: t.einsum("ij->i", x),
     "a product by labels": lambda t, x, i: t.einsum("ij,kj->ik", x, x),
     "tensordot": lambda t, x, i: t.tensordot(x, x, ([0, 1], [0, 1])),

@@ -161,7 +161,9 @@ def rrelu(
 @_activation("threshold")
 @refusing("bc")
 def threshold(input: Any, threshold: float, value: float) -> Any:
-    """``input`` above the threshold, ``value`` elsewhere."""
+    """``input`` above the threshold, ``value`` elsewhere; both are integers beside integers."""
+    if input.dtype.kind in "ui":
+        threshold, value = int(threshold), int(value)
     cut = where(input <= threshold, value, input)
     return by_pieces(bent("threshold", cut, input, threshold, lambda: value + (input - threshold)), input)
 

@@ -95,7 +95,7 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
     if num_classes == -1 and 0 in shape_of(input):
         raise ArgumentError("Can not infer total number of classes from empty tensor.")
     # Without a number of classes the values say how many there are, and a program holds for these values.
-    classes = int(np.max(np.asarray(input), initial=-1)) + 1 if num_classes == -1 else num_classes
+    classes = int(np.asarray(input).astype(np.int64).max(initial=-1)) + 1 if num_classes == -1 else num_classes
     if outside(input, classes):
         values = values_of(input)
         raise ArgumentError(
