@@ -1212,7 +1212,7 @@ def tensordot(a: Operand, b: Operand, dims: Any = 2, *, out: Tensor | None = Non
     """Sum over pairs of axes: the last ``dims`` of ``a`` with the first of ``b``, or the two lists given."""
 from symgrad import testing as testing
 def threshold(input: Operand, threshold: _float, value: _float) -> Tensor:
-    """``input`` above the threshold, ``value`` elsewhere."""
+    """``input`` above the threshold, ``value`` elsewhere; both are integers beside integers."""
 def threshold_(input: Operand, threshold: _float, value: _float) -> Tensor:
     """``threshold`` in place."""
 def tile(input: Operand, *sizes: _int | Ints, dims: Ints = ..., out: Tensor | None = None) -> Tensor:

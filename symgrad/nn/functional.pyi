@@ -258,7 +258,7 @@ def tanh_(input: Operand, *args: Any, **options: Any) -> Tensor:
 def tanhshrink(input: Operand) -> Tensor:
     """input - tanh(input)."""
 def threshold(input: Operand, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """``input`` above the threshold, ``value`` elsewhere."""
+    """``input`` above the threshold, ``value`` elsewhere; both are integers beside integers."""
 def threshold_(input: Operand, *args: Number, **options: Any) -> Tensor:
     """``threshold`` in place."""
 def triplet_margin_loss(anchor: Operand, positive: Operand, negative: Operand, margin: float = 1.0, p: float = 2, eps: float = 1e-06, swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
