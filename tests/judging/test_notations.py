@@ -1,5 +1,6 @@
 r"""Notations whose meaning the judge finds by trying: functions named by a letter, means, \Sigma for S, e^A."""
 
+import numpy as np
 import pytest
 
 import symgrad as sg
@@ -157,6 +158,17 @@ def test_mistakes_that_are_named(text, of, wrt, kind, sentence):
     found = sg.judge(text, of=of, wrt=wrt).diagnosis
     assert found.kind == kind
     assert sentence is None or found.sentence == sentence
+
+
+def clipped(t, o, A):
+    r = sg.exp(t - o)
+    return -sg.minimum(r * A, sg.clamp(r, 0.8, 1.2) * A).mean()
+
+
+def test_a_step_is_one_half_at_0_where_that_counts():
+    """Both sides of the minimum are the same wherever nothing is clipped: its printed gradient was DIFFERENT."""
+    args = np.linspace(-1, 1, 5), np.linspace(1, -1, 5) / 2, np.array([1.0, -1, 2, 3, -2])
+    assert sg.judge(sg.formula(clipped, *args, wrt="t").latex(), *args, of=clipped, wrt="t")
 
 
 @pytest.mark.parametrize(

@@ -294,10 +294,10 @@ def _group(r: Any, _: str) -> Any:
 
 
 def _step(r: Any, text: str) -> Any:
-    """Heaviside's step function, which is 0 at 0."""
+    """Heaviside's step function, which is ½ at 0, as where formulas are printed."""
     if r.tokens.peek() != "(":
         return _not_a_symbol(r, text)
-    return r.entrywise(lookup("gt"), r.bracketed(), Value("s", number(0)))
+    return r.entrywise(lookup("step"), r.bracketed(), Value("s", number(0)))
 
 
 def _fraction(r: Any, text: str) -> Any:
@@ -386,7 +386,7 @@ def _clamp(r: Any, args: list[Any]) -> Any:
 NAMED: dict[str, tuple[int, Callable[[Any, list[Any]], Any]]] = {
     **{name: (1, _along(name)) for name in ("softmax", "log_softmax", "logsumexp")},
     **dict.fromkeys(("clip", "clamp"), (3, _clamp)),
-    "step": (1, lambda r, args: r.entrywise(lookup("gt"), args[0], Value("s", number(0)))),
+    "step": (1, lambda r, args: r.entrywise(lookup("step"), args[0], Value("s", number(0)))),
     "cross": (2, lambda r, args: r.across(*args)),
     "kron": (2, lambda r, args: r.crossed(*args)),
     "outer": (2, lambda r, args: r.crossed(*args)),
