@@ -187,6 +187,7 @@ class _Expansion:
         self.origin = origin.power(-1) if axis.turned else origin
         self.terms = len(origin.coefs)
         self.known: dict[int, Series] = {}
+        self._looked_at: dict[int, tuple[Ratio, tuple[Series, bool, bool]]] = {}
 
     def generator(self, g: int) -> Series:
         if g not in self.known:
@@ -234,8 +235,14 @@ class _Expansion:
     def looked_at(self, a: Ratio) -> tuple[Series, bool, bool]:
         """The series, whether leading terms cancel in one of the sums, and whether it is 0/0 where an exponential is 0.
 
-        That underflows.
+        That underflows.  Each ratio is looked at once: sums of sums have the same ones at every level.
         """
+        known = self._looked_at.get(id(a))
+        if known is None:
+            known = self._looked_at[id(a)] = a, self._look(a)
+        return known[1]
+
+    def _look(self, a: Ratio) -> tuple[Series, bool, bool]:
         found, cancels, vanishes = self.monomial(a.monomial).times(constant(a.number, self.terms)), False, False
         divides = any(p < 0 and self.field.generators[g].kind == "variable" for g, p in a.monomial)
         for g, p in a.monomial:
