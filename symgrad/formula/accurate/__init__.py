@@ -25,6 +25,10 @@ from symgrad.op.operators import WRITTEN
 
 DEAR = 1.5
 """What costs so many times as much as it was written has to keep digits at places that functions are called at."""
+DEARER = 10
+"""What costs so many times as much has to keep many digits where variables are of usual size, if it is long."""
+LONG = 256
+"""More products than a choice of two spellings of a function takes, or a series."""
 
 
 def accurate(
@@ -85,7 +89,8 @@ def accurate(
                 if part.known:
                     done = _computed(part, readers, found, roots) if derived else 0
                     own = _functions(part.terms) - done if done else None
-                    written = _written(part.scalar(), part.price(readers), own, part.bounds(), _is_single(term))
+                    alone = price_of(part.own(readers, roots))
+                    written = _written(part.scalar(), part.price(readers), own, part.bounds(), _is_single(term), alone)
                 if written is not None:
                     found[term] = part, written
                     if first:
@@ -417,36 +422,38 @@ def _written(
     functions: int | None = None,
     bounds: tuple[tuple[str, float, float], ...] = (),
     single: bool = False,
+    alone: int | None = None,
 ) -> Term | None:
     """A formula of scalars that keeps its digits; None where it does so already, or cannot be read.
 
-    ``price``: what it costs as it was written; ``functions``: how many it has beside those that are computed anyway, if
-    there are such; ``bounds``: variables that stay in an interval; ``single``: it is for single precision.  What
-    it is a multiple of, as a tangent is of that along which it moves, is set apart, since functions of one variable
-    have more spellings.  Powers have not, and 1/m³ may leave the range of numbers where s/m³ does not.
+    ``price``: what it costs as it was written; ``alone``: without what is computed anyway; ``functions``: how many it
+    has beside those that are, if there are such; ``bounds``: variables that stay in an interval; ``single``: it is for
+    single precision.  What it is a multiple of, as a tangent is of that along which it moves, is set apart, since
+    functions of one variable have more spellings.  Powers have not, and 1/m³ may leave the range of numbers where s/m³
+    does not.
     """
     factor = next((x for x in _variables(scalar) if _multiple(scalar, x)), None)
     if factor is not None and not all(_multiplies(t) for t in postorder([scalar])):
         rest = substitute([scalar], {factor: number(1)})[0]
         others = tuple(bound for bound in bounds if bound[0] != factor.name)
-        apart = _written(rest, price, functions, others, single) if _variables(rest) else None
+        apart = _written(rest, price, functions, others, single, alone) if _variables(rest) else None
         if apart is not None:
             return _multiplied_in(factor, apart)
     for expands in (True, False):
         reader, found = rewritten(scalar, expands)
-        if found is not None and _nearer(scalar, found, price, functions, bounds):
+        if found is not None and _nearer(scalar, found, price, functions, bounds, alone):
             other = rewritten(scalar, collects=True)[1] if has_gaps(found, bounds=bounds) else None
             if other is not None and has_gaps(found, other, bounds):
-                found = other if _nearer(scalar, other, price, functions, bounds) else found
+                found = other if _nearer(scalar, other, price, functions, bounds, alone) else found
             plain = rewritten(scalar, expands, scales=False)[1]
-            if plain not in (None, found) and _nearer(scalar, plain, price, functions, bounds):
+            if plain not in (None, found) and _nearer(scalar, plain, price, functions, bounds, alone):
                 found = plain if suffices(plain, found, bounds) else found  # 2/(2 + x)/(2 + x)
             return _where_held(scalar, found, bounds, single)
         if not reader.expanded:  # another reading would be the same
             break
     if found is None:  # it is too long, unless like terms are one
         found = rewritten(scalar, collects=True)[1]
-        if found is not None and _nearer(scalar, found, price, functions, bounds):
+        if found is not None and _nearer(scalar, found, price, functions, bounds, alone):
             return _where_held(scalar, found, bounds, single)
     return None
 
@@ -464,9 +471,20 @@ def _where_held(scalar: Term, found: Term, bounds: tuple[tuple[str, float, float
 
 
 def _nearer(
-    scalar: Term, found: Term, price: int, functions: int | None, bounds: tuple[tuple[str, float, float], ...]
+    scalar: Term,
+    found: Term,
+    price: int,
+    functions: int | None,
+    bounds: tuple[tuple[str, float, float], ...],
+    alone: int | None,
 ) -> bool:
-    """Whether a spelling keeps digits that the formula loses, at a price that they are worth."""
+    """Whether a spelling keeps digits that the formula loses, at a price that they are worth.
+
+    They are not where nearly all of the formula is computed anyway, as the states of a loop are.
+    """
     terms = postorder([found])
     further = functions is not None and _functions(terms) > functions
-    return loses(scalar, found, price_of(terms) > DEAR * price, further, bounds)
+    cost = price_of(terms)
+    if alone is not None and alone * DEARER <= min(price, cost):
+        return False
+    return loses(scalar, found, cost > DEAR * price, further, bounds, cost > max(DEARER * price, LONG))

@@ -60,7 +60,7 @@ def collected(roots: Sequence[Term], order: Sequence[Term], given: Sequence[Term
         if inside.get(term) != LEAST or term not in ends or term in theirs:
             continue
         part = Part(term, inside, LARGEST, WIDEST)
-        own = _own(part, readers, ends) if part.whole else ()
+        own = part.own(readers, ends) if part.whole else ()
         if len(own) >= LEAST:
             scalar = part.scalar()
             written = _written(scalar, len(own), _meanings(part), term.dtype)
@@ -89,15 +89,6 @@ def _in_ring(term: Term) -> bool:
 
 _HIGHEST = 12
 """The highest power that is written as a product."""
-
-
-def _own(part: Part, readers: dict[Term, list[Term]], ends: set[Term]) -> set[Term]:
-    """The terms of a part that nothing else reads."""
-    found = {part.end}
-    for term in reversed(postorder([part.end], part.leaves)):
-        if term not in ends and found.issuperset(readers[term]):
-            found.add(term)
-    return found
 
 
 def _meanings(part: Part) -> tuple[tuple[Term, Term], ...]:

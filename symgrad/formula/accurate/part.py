@@ -72,6 +72,17 @@ class Part:
         """What its formula costs; functions that others read are computed anyway."""
         return price_of([t for t in self.terms if t.op.name in WRITTEN or self.terms.issuperset(readers.get(t, ()))])
 
+    def own(self, readers: Mapping[Term, Sequence[Term]], ends: Container[Term]) -> set[Term]:
+        """The terms that nothing else reads, and so need not be computed where another formula is in its place.
+
+        ``ends`` are read, whoever does.
+        """
+        found = {self.end}
+        for term in reversed(postorder([self.end], self.leaves)):
+            if term not in ends and found.issuperset(readers.get(term, ())):
+                found.add(term)
+        return found
+
     def filled(self, written: Term, image: dict[Term, Any]) -> Term:
         """A formula of the scalars as one of the arrays; where a guard does not hold, the part is as it was."""
         names = {mark: image[t] for t, mark in self.leaves.items() if mark.op is not NUMBER}

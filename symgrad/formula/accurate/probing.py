@@ -19,6 +19,8 @@ TOLERANCE = 2.0**-47
 """How far a formula may be off before it is written anew."""
 WORTH = 2.0**-40
 """How far it has to be off to be worth functions that nothing else needs; sums that happen to be small are not."""
+MUCH = 2.0**-36
+"""The same for a formula that costs many times as much."""
 WITNESSES = 5
 """At how many points both are compared with the digits."""
 NEAR = 100.0
@@ -29,8 +31,6 @@ ROUGH = 1e-2
 """Two spellings farther apart in single precision do not differ by their roundings alone."""
 NORMAL = 1e30
 """Values beyond this, or its reciprocal, are not what a formula is evaluated for."""
-HELD = 1e250
-"""Values up to this, and down to its reciprocal, are worth a case of their own for large variables."""
 SINGLE = 1e4
 """The same in single precision, where powers of them are to stay in the range of numbers."""
 
@@ -114,13 +114,16 @@ def loses(
     dear: bool = False,
     further: bool = False,
     bounds: Sequence[tuple[str, float, float]] = (),
+    dearer: bool = False,
 ) -> bool:
     """Whether ``better``, which is equal to a formula of scalars in exact arithmetic, is nearer to the exact values.
 
     Where they agree up to a few roundings, it is not asked which of them is.  At ordinary places it must not be worse.
     ``dear``: it costs more, so of three or more variables it is not enough that it is nearer where several of these are
     far out independently, or where the value is: 1e-310 · e^720 is an ordinary number, and a · e^-x / b a tiny one at
-    x = 720, but nobody pays for these digits with further exponentials per entry.  ``further``: of
+    x = 720, but nobody pays for these digits with further exponentials per entry.  ``dearer``: it costs many times
+    as much, so it has to be nearer where variables are of usual size, however few there are: steps of Newton's method
+    whose cubes overflow at 1e103 are no polynomials of degree 54.  ``further``: of
     the functions in the formula some are computed for others anyway, and ``better`` has new ones in their place; of
     three or more variables it then has to be nearer where one of them is small.  ``bounds``: variables that stay
     between two numbers.
@@ -145,11 +148,17 @@ def loses(
             return False
         within, tolerance = NORMAL, WORTH
     values = _inside(dict(zip(names, far, strict=True)), bounds)
+    if dearer:
+        sizes = np.abs([*values.values()])
+        usual = np.all((sizes == 0) | ((sizes > 1 / NORMAL) & (sizes < NORMAL)), axis=0)
+        close = _inside(_ordinary(names, constants[:WITNESSES]), bounds)
+        values = {name: np.concatenate([close[name], row[usual]]) for name, row in values.items()}
+        tolerance = MUCH
     return sum(_votes(rows, (scalar, better), values, within=within, tolerance=tolerance)) > 0
 
 
 def suffices(plain: Term, scaled: Term, bounds: Sequence[tuple[str, float, float]] = ()) -> bool:
-    """Whether a formula is a number wherever ``scaled`` is, its equal, and as near but at the tiniest values.
+    """Whether a formula is a number wherever ``scaled`` is, its equal, and as near.
 
     2/(2 + x)² is, however large x may be, when it is divided twice.
     """
@@ -157,10 +166,7 @@ def suffices(plain: Term, scaled: Term, bounds: Sequence[tuple[str, float, float
     rows = substitute([plain, scaled], {symbol(n): symbol(n, ("probes",)) for n in names})
     far = np.concatenate([np.stack([probes(k) for k in range(len(names))]), _one_far(len(names), False)], axis=1)
     values = _inside(dict(zip(names, far, strict=True)), bounds)
-    with np.errstate(all="ignore"):
-        one, other = (np.abs(np.broadcast_to(evaluate(t, values), far.shape[1])) for t in rows)
-    lost = (np.isfinite(other) & ~np.isfinite(one)) | ((one > 1 / HELD) & (other < 1 / HELD))
-    return not np.any(lost) and sum(_votes(rows, (plain, scaled), values, within=HELD)) <= 0
+    return not has_gaps(plain, scaled, bounds) and sum(_votes(rows, (plain, scaled), values)) <= 0
 
 
 _DENSE = np.linspace(-3.97, 4.01, 67)

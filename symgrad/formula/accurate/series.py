@@ -13,9 +13,11 @@ from itertools import accumulate
 from operator import mul
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, added
 from symgrad.formula.canonical.scalars.ratios import HIGHEST, Field, Generator, Ratio
-from symgrad.formula.term import number
+from symgrad.formula.term import SYMBOL, Term, evaluate, number, postorder, substitute, symbol
 from symgrad.op import lookup
 
 FIRST, TERMS = 8, 64
@@ -26,6 +28,8 @@ CANCELLING = 8.0
 """How much larger than their sum the terms of a polynomial may be together, where the formula itself is worse."""
 FAINT = Fraction(1, 2**20)
 """Where an exponential is less than this, what divides by it is a few terms of its series: it may underflow."""
+ROUNDINGS = Fraction(1, 2**50)
+"""A formula that is off by no more than so much of its value loses no digits."""
 WIDER = [Fraction(k, 4) for k in (3, 4, 5, 6, 7, 8, 10, 12, 14, 16)]
 RADII = [Fraction(k, 8) for k in (16, 12, 8, 6, 4, 3, 2, 1)] + [Fraction(1, 16), Fraction(1, 64)]
 
@@ -324,6 +328,36 @@ class NearPoint:
         signed = [size if c >= 0 else -size for size, c in zip(sizes, self.series.coefs, strict=True)]
         other = [-size if k % 2 else size for k, size in enumerate(signed)]
         return sum(sizes) / (min(abs(sum(signed)), abs(sum(other))) or math.ulp(0))
+
+    def narrow(self, direct: Term, x: Any) -> None:
+        """Leave the polynomial for the point itself where ``direct``, the formula of ``x``, keeps its digits beside it.
+
+        x/expm1(x) and 2 sin²(x/2)/x² are 0/0 there and nowhere else.
+        """
+        if self.decay or self.axis.turned or x is None or x.op is not SYMBOL:
+            return
+        names = {t.name for t in postorder([direct]) if t.op is SYMBOL}
+        radius, shown = self.radius, self.shown
+        if names != {x.name} or radius <= FAINT or not self.fits(FAINT, loosely=False):
+            return
+        least, self.radius, self.shown = self.shown, radius, shown
+        zs = [sign * radius * Fraction(k, 64) / 2**n for k in (37, 63) for n in range(20) for sign in (1, -1)]
+        points = [float(self.centre + (2 * self.pole * z / (1 - z) if self.pole else z)) for z in zs]
+        row = substitute([direct], {x: symbol(x.name, ("probes",))})[0]
+        with np.errstate(all="ignore"):
+            found = np.broadcast_to(evaluate(row, {x.name: np.array(points)}), len(points))
+        if all(math.isfinite(v) and self._is_value(float(v), x) for v, x in zip(found, points, strict=True)):
+            self.radius, self.shown = FAINT, least
+
+    def _is_value(self, found: float, x: float) -> bool:
+        """Whether the polynomial has this value at x, up to some roundings."""
+        h = Fraction(x) - self.centre
+        z = h / (h + 2 * self.pole) if self.pole else h
+        value = Fraction(0)
+        for c in reversed(self.series.coefs):
+            value = c + z * value
+        value *= h**self.power
+        return bool(abs(Fraction(found) - value) <= abs(value) * ROUNDINGS)
 
     def fits(self, radius: Fraction, loosely: bool) -> bool:
         """Whether the polynomial has few terms within the radius, and they do not cancel; ``loosely``: hardly."""

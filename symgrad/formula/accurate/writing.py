@@ -82,6 +82,7 @@ class Writer:
             direct = self._direct(a)
             short = near_point(self.field, a)
             if short is not None:
+                short.narrow(direct, self.field.generators[short.axis.generator].term)
                 direct = call("where", *self.near(short), direct)
             self._written[key] = direct
         return self._written[key]
