@@ -144,6 +144,10 @@ class NoSuchKernel(ArgumentError, AssertionError):
     """A kernel was named that is none of torch's."""
 
 
+class AttentionMisfit(ArgumentError, AssertionError):
+    """The sizes of heads, features and masks of attention do not go together."""
+
+
 class ConflictingChecks(ArgumentError, AssertionError):
     """The flags of a check contradict each other, or leave nothing to check."""
 

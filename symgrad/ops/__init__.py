@@ -43,6 +43,7 @@ from symgrad.ops.linalg import (
 from symgrad.ops.nn import (
     activations,
     alignment,
+    attention,
     cells,
     classes,
     convolution,

@@ -30,6 +30,8 @@ from symgrad.nn.modules.activation import (
     Tanhshrink,
     Threshold,
 )
+from symgrad.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
+from symgrad.nn.modules.attention import MultiheadAttention
 from symgrad.nn.modules.batchnorm import (
     BatchNorm1d,
     BatchNorm2d,
@@ -107,6 +109,7 @@ from symgrad.nn.modules.pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
+from symgrad.nn.modules.rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
 from symgrad.nn.modules.shaping import (
     ChannelShuffle,
     CosineSimilarity,
@@ -122,16 +125,27 @@ from symgrad.nn.modules.shaping import (
     UpsamplingNearest2d,
 )
 from symgrad.nn.modules.sparse import Embedding, EmbeddingBag
+from symgrad.nn.modules.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 
 __all__ = [
     "CELU",
     "ELU",
     "GELU",
     "GLU",
+    "GRU",
+    "LSTM",
+    "RNN",
     "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
@@ -173,6 +187,7 @@ __all__ = [
     "Fold",
     "FractionalMaxPool2d",
     "FractionalMaxPool3d",
+    "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
     "Hardshrink",
@@ -190,6 +205,7 @@ __all__ = [
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
+    "LSTMCell",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
@@ -211,6 +227,7 @@ __all__ = [
     "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
+    "MultiheadAttention",
     "NLLLoss",
     "NLLLoss2d",
     "PReLU",
@@ -221,6 +238,9 @@ __all__ = [
     "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "RReLU",
     "ReLU",
     "ReLU6",
@@ -244,6 +264,11 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
     "Unflatten",
@@ -256,12 +281,16 @@ __all__ = [
     "ZeroPad3d",
 ]
 
+_LAZY = "{0} takes the size of its input: it is known where the network is written, or from x.shape"
 _ABSENT = {
     "DataParallel": "parallel.grad takes the gradients of a batch by several processes",
+    "SyncBatchNorm": "BatchNorm1d, BatchNorm2d and BatchNorm3d are what it is in one process",
+    "CrossMapLRN2d": "LocalResponseNorm is what it is meant to be (torch's keeps the first channel in all its windows)",
+    "Container": "Module is what it was",
 }
 
 
 def instead_of(name: str) -> str:
     """What to do instead of a class that is not here, after a colon."""
-    why = _ABSENT.get(name)
+    why = _ABSENT.get(name) or (_LAZY.format(name.removeprefix("Lazy")) if name.startswith("Lazy") else None)
     return f": {why}." if why else "."

@@ -65,6 +65,10 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """A linear layer by the name that the text of torch's attention has for its last one."""
+
+
 class Bilinear(Module):
     """x₁ᵀ W x₂ + b for each of out_features matrices: ``weight`` is (out_features, in1_features, in2_features)."""
 

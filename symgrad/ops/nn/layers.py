@@ -1,4 +1,4 @@
-"""Layers of ``nn.functional`` as plain functions of ops: linear maps, normalisations, embeddings, attention."""
+"""Layers of ``nn.functional`` as plain functions of ops: linear maps, normalisations, embeddings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
-from symgrad.op import folded, front, refusing, shape_of
+from symgrad.op import folded, front, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import standing, still, values_of
@@ -24,15 +24,12 @@ from symgrad.ops.indexing.windows import windowed
 from symgrad.ops.linalg.contraction import einsum
 from symgrad.ops.linalg.matrices import matmul
 from symgrad.ops.nn.moments import standardised
-from symgrad.ops.noise import dropout
-from symgrad.ops.reductions.extremes import amax, max_
-from symgrad.ops.reductions.softmax import softmax
+from symgrad.ops.reductions.extremes import max_
 from symgrad.ops.reductions.sums import cast, cast_wide, check_mean, mean, norm, size, sum_, var
-from symgrad.ops.reductions.wide import cast_back, in_dtype_of, rounded_once
+from symgrad.ops.reductions.wide import in_dtype_of, rounded_once
 from symgrad.ops.rules.refusals import kind_of
-from symgrad.ops.shapes.joining import cat
 from symgrad.ops.shapes.padding import pad_axes
-from symgrad.ops.shapes.shaping import expand_as, mT, reshape, spread, t, transpose, unsqueeze
+from symgrad.ops.shapes.shaping import expand_as, reshape, spread, t, unsqueeze
 
 _nn = within("nn.functional")
 
@@ -400,161 +397,6 @@ def _bagged(picked: Any, bags: Any, lengths: Any, mode: str) -> Any:
     index, places = static_index(bags).parted()
     total = put_op(picked, *places, index=index, shape=shape)
     return total if mode == "sum" else total / np.maximum(lengths, 1)[:, None].astype(picked.dtype)
-
-
-# ------------------------------------------------------------------------------------------ attention
-
-
-@_nn
-@refusing("bui")
-def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Any:
-    """softmax(query keyᵀ / √d + attn_mask) value, d being the size of the last axis of ``query``.
-
-    ``attn_mask`` is additive, or boolean: what is True may be looked at.
-    """
-    if attn_mask is not None and is_causal:
-        raise ArgumentError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-    if attn_mask is not None and attn_mask.dtype.kind in "ui":
-        raise DtypeError(
-            f"Expected attn_mask dtype to be bool or float, which hide and are added, but got {attn_mask.dtype}"
-        )
-    if enable_gqa:
-        from symgrad.ops.shapes.rearrange import repeat_interleave
-
-        key, value = (repeat_interleave(x, shape_of(query)[-3] // shape_of(x)[-3], -3) for x in (key, value))
-    factor = 1 / size(query, (query.ndim - 1,)) ** 0.5 if scale is None else scale
-    dtype, turned = query.dtype, scale is not None and scale < 0
-    if len(shape_of(query)) != 4:  # torch has no kernel for them: it computes with scaled copies, and keeps those
-        query, key, value = cast_wide(query), cast_wide(key), cast_wide(value)
-        root = (-factor if turned else factor) ** 0.5
-        query, key, factor = query * (-root if turned else root), key * root, None
-    if dropout_p:  # which draws other numbers when it is run again
-        return cast_back(_attended(query, key, value, attn_mask, is_causal, factor, dropout_p), dtype)
-    return cast_back(_attended_at_once(query, key, value, attn_mask, is_causal, factor), dtype)
-
-
-def _attended(query: Any, key: Any, value: Any, mask: Any, causal: bool, factor: Any, dropped: float = 0.0) -> Any:
-    dtype, query, key, value = query.dtype, cast_wide(query), cast_wide(key), cast_wide(value)
-    scores = matmul(query if factor is None else query * factor, mT(key))
-    if causal:
-        mask = np.tri(*(int(n) for n in shape_of(scores)[-2:]), dtype=bool)
-    if mask is not None:
-        scores = where(mask, scores, -math.inf) if mask.dtype.kind == "b" else scores + mask
-    weights = softmax(scores, -1)
-    if mask is not None:
-        # A row that may look nowhere looks at nothing: zeros, as torch.
-        weights = where(amax(scores, -1, True) == -math.inf, 0, weights)
-    return cast_back(matmul(dropout(weights, dropped) if dropped else weights, value), dtype)
-
-
-_attended_at_once = folded("nn.functional.scaled_dot_product_attention")(_attended)
-
-
-def _hidden(scores: Any, mask: Any) -> Any:
-    """Scores of which a mask of truth values hides some, or to which another mask is added."""
-    if mask is None:
-        return scores
-    return where(mask, -math.inf, scores) if mask.dtype.kind == "b" else scores + mask
-
-
-def _heads(x: Any, count: int) -> Any:
-    """(length, batch, features) as (batch · heads, length, features of a head)."""
-    length, batch = shape_of(x)[:2]
-    return transpose(reshape(x, length, batch * count, -1), 0, 1)
-
-
-@_nn
-def multi_head_attention_forward(
-    query: Any,
-    key: Any,
-    value: Any,
-    embed_dim_to_check: int,
-    num_heads: int,
-    in_proj_weight: Any,
-    in_proj_bias: Any,
-    bias_k: Any,
-    bias_v: Any,
-    add_zero_attn: bool,
-    dropout_p: float,
-    out_proj_weight: Any,
-    out_proj_bias: Any,
-    training: bool = True,
-    key_padding_mask: Any = None,
-    need_weights: bool = True,
-    attn_mask: Any = None,
-    use_separate_proj_weight: bool = False,
-    q_proj_weight: Any = None,
-    k_proj_weight: Any = None,
-    v_proj_weight: Any = None,
-    static_k: Any = None,
-    static_v: Any = None,
-    average_attn_weights: bool = True,
-    is_causal: bool = False,
-) -> tuple[Any, Any]:
-    """Attention with several heads over sequences (length, batch, features); returns (output, weights or None).
-
-    ``is_causal`` says that ``attn_mask`` hides what comes later; where no weights are needed and no key is padding, the
-    mask is not looked at then.  Raises ``ArgumentError`` if there is none.
-    """
-    if is_causal and attn_mask is None:
-        raise ArgumentError(
-            "Need attn_mask if specifying the is_causal hint: give the mask that hides what comes later, "
-            "torch.ones(n, n, dtype=torch.bool).triu(1)"
-        )
-    if int(shape_of(query)[-1]) != embed_dim_to_check or embed_dim_to_check % num_heads:
-        raise ArgumentError(
-            f"embed_dim {embed_dim_to_check} not divisible by num_heads {num_heads}, or not the number of features "
-            f"{shape_of(query)[-1]}"
-        )
-    batched = len(shape_of(query)) == 3
-    if not batched:
-        query, key, value = (unsqueeze(x, 1) for x in (query, key, value))
-    parts = [slice(k * embed_dim_to_check, (k + 1) * embed_dim_to_check) for k in range(3)]
-    apart = (q_proj_weight, k_proj_weight, v_proj_weight)
-    weights = apart if use_separate_proj_weight else [in_proj_weight[part] for part in parts]
-    biases = [None if in_proj_bias is None else in_proj_bias[part] for part in parts]
-    q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True))
-    length, batch = shape_of(q)[:2]
-    if bias_k is not None:
-        k = cat([k, bias_k.expand(1, batch, -1)], 0)
-        v = cat([v, bias_v.expand(1, batch, -1)], 0)
-    q = _heads(q, num_heads)
-    k = _heads(k, num_heads) if static_k is None else static_k
-    v = _heads(v, num_heads) if static_v is None else static_v
-    if add_zero_attn:
-        zeros = np.zeros((batch * num_heads, 1, shape_of(k)[2]), k.dtype)
-        k, v = cat([k, zeros], 1), cat([v, zeros], 1)
-    # Keys that were added after the given ones may be looked at.
-    attn_mask, key_padding_mask = (
-        None if mask is None else pad_axes(mask, {len(shape_of(mask)) - 1: (0, (bias_k is not None) + add_zero_attn)})
-        for mask in (attn_mask, key_padding_mask)
-    )
-    if is_causal and key_padding_mask is None and not need_weights:
-        attn_mask = ~np.tri(int(length), int(shape_of(k)[1]), dtype=bool)
-    scores = _hidden(matmul(q / size(q, (q.ndim - 1,)) ** 0.5, mT(k)), attn_mask)
-    if key_padding_mask is not None:
-        split = reshape(scores, batch, num_heads, length, -1)
-        split = _hidden(split, reshape(key_padding_mask, batch, 1, 1, -1))
-        scores = reshape(split, batch * num_heads, length, -1)
-    found = softmax(scores, -1)
-    dropped = dropout(found, dropout_p) if training and dropout_p else found
-    out = linear(reshape(transpose(matmul(dropped, v), 0, 1), length, batch, -1), out_proj_weight, out_proj_bias)
-    shown = None
-    if need_weights:
-        shown = reshape(dropped, batch, num_heads, length, -1)
-        shown = mean(shown, 1) if average_attn_weights else shown
-    if not batched:
-        out, shown = reshape(out, length, -1), None if shown is None else shown[0]
-    return out, shown
 
 
 # ------------------------------------------------------------------------------------------ other orders of arguments
