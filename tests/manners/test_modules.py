@@ -279,3 +279,41 @@ def test_a_module_is_compiled_with_its_parameters() -> None:
     program = sg.compile(lambda p, x: sg.func.functional_call(net, p, (x,)).sum(), params, sg.randn(5, 3).double())
     x = sg.randn(7, 3).double()
     assert abs(program({k: p.detach().numpy() for k, p in params.items()}, x.numpy()) - net(x).sum().item()) < 1e-12
+
+
+def test_hooks_of_all_modules_are_called_before_those_of_one(net: Net) -> None:
+    log: list[Any] = []
+    everywhere = nn.modules.module
+    net.inner.register_forward_hook(lambda *_: log.append("own"))
+    with (
+        everywhere.register_module_forward_pre_hook(lambda module, _: log.append(type(module).__name__)),
+        everywhere.register_module_forward_hook(lambda *_: log.append("all")),
+        everywhere.register_module_full_backward_pre_hook(lambda module, _: log.append(f"to {type(module).__name__}")),
+        everywhere.register_module_full_backward_hook(lambda module, *_: log.append("done")),
+    ):
+        result = net(sg.ones(1, 3, requires_grad=True))
+        assert log == ["Net", "Linear", "all", "Sequential", "Tanh", "all", "Linear", "all", "all", "own", "all"]
+        log.clear()
+        result.sum().backward()
+    assert log == [
+        "to Net", "to Sequential", "to Linear", "done", "to Tanh", "done", "done", "to Linear", "done", "done",
+    ]  # fmt: skip
+    log.clear()
+    net(sg.ones(1, 3))
+    assert log == ["own"]
+
+
+def test_helpers_of_modules() -> None:
+    helpers = nn.modules.utils
+    assert helpers._pair(3) == (3, 3)
+    assert helpers._ntuple(5)([1, 2]) == (1, 2)
+    assert helpers._reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)
+    state = {f"module.{name}": value for name, value in nn.Linear(2, 2).state_dict().items()}
+    helpers.consume_prefix_in_state_dict_if_present(state, "module.")
+    nn.Linear(2, 2).load_state_dict(state)
+
+
+@pytest.mark.parametrize("name", ["LazyLinear", "SyncBatchNorm", "DataParallel", "CrossMapLRN2d"])
+def test_modules_that_are_not_here_say_what_to_write(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"has no attribute '{name}': .*"):
+        getattr(nn, name)

@@ -1,5 +1,6 @@
 """torch's modules: the base class, containers, and layers, which call the functions of :mod:`symgrad.nn.functional`."""
 
+from symgrad.nn.modules import utils  # noqa: F401  (torch.nn.modules.utils)
 from symgrad.nn.modules.activation import (
     CELU,
     ELU,

@@ -51,34 +51,43 @@ class Caller(Walker):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What ``forward`` gives for the arguments, unless hooks change one or the other."""
-        if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks):
+        if not (_hooked(self) or _hooked(EVERYWHERE)):
             return self.forward(*args, **kwargs)
         called: set[int] = set()
         try:
             return self._between_hooks(args, kwargs, called)
         except Exception:
-            for number, hook in list(self._forward_hooks.items()):
-                if number in self._forward_hooks_always_called and number not in called:
-                    self._after(number, hook, args, kwargs, None)
+            for holder, number, hook in self._with_global("_forward_hooks"):
+                if number in holder._forward_hooks_always_called and number not in called:
+                    self._after(holder, number, hook, args, kwargs, None)
             raise
 
+    def _with_global(self, table: str) -> list[tuple[Any, int, Hook]]:
+        """The hooks of all modules, then those of this one: who holds each, its number, and itself."""
+        return [(holder, *entry) for holder in (EVERYWHERE, self) for entry in holder.__dict__[table].items()]
+
     def _between_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int]) -> Any:
-        for number, hook in list(self._forward_pre_hooks.items()):
-            args, kwargs = self._before(number, hook, args, kwargs)
+        for holder, number, hook in self._with_global("_forward_pre_hooks"):
+            args, kwargs = self._before(holder, number, hook, args, kwargs)
         backward = None
-        if self._backward_hooks or self._backward_pre_hooks:
-            backward = BackwardHooks(self, list(self._backward_hooks.values()), list(self._backward_pre_hooks.values()))
+        hooks, pre_hooks = (
+            [hook for _, _, hook in self._with_global(table)] for table in ("_backward_hooks", "_backward_pre_hooks")
+        )
+        if hooks or pre_hooks:
+            backward = BackwardHooks(self, hooks, pre_hooks)
             args = backward.of_inputs(args)
         result = self.forward(*args, **kwargs)
-        for number, hook in list(self._forward_hooks.items()):
+        for holder, number, hook in self._with_global("_forward_hooks"):
             called.add(number)
-            changed = self._after(number, hook, args, kwargs, result)
+            changed = self._after(holder, number, hook, args, kwargs, result)
             result = result if changed is None else changed
         return result if backward is None else backward.of_result(result)
 
-    def _before(self, number: int, hook: Hook, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def _before(
+        self, holder: Any, number: int, hook: Hook, args: Any, kwargs: dict[str, Any]
+    ) -> tuple[Any, dict[str, Any]]:
         """The arguments after a hook that may have given others."""
-        if number not in self._forward_pre_hooks_with_kwargs:
+        if number not in holder._forward_pre_hooks_with_kwargs:
             changed = hook(self, args)
             return (args if changed is None else changed if isinstance(changed, tuple) else (changed,)), kwargs
         changed = hook(self, args, kwargs)
@@ -90,8 +99,8 @@ class Caller(Walker):
             )
         return changed
 
-    def _after(self, number: int, hook: Hook, args: Any, kwargs: dict[str, Any], result: Any) -> Any:
-        return hook(self, args, *((kwargs,) if number in self._forward_hooks_with_kwargs else ()), result)
+    def _after(self, holder: Any, number: int, hook: Hook, args: Any, kwargs: dict[str, Any], result: Any) -> Any:
+        return hook(self, args, *((kwargs,) if number in holder._forward_hooks_with_kwargs else ()), result)
 
     # ------------------------------------------------------------------------------------ registering
 
@@ -135,3 +144,71 @@ class Caller(Walker):
         ``grad_input`` has an entry for each argument without a name, None for those that require no grad.
         """
         return self._backward_hooks.enter(hook, prepend)
+
+
+# ------------------------------------------------------------------------------------ hooks of all modules
+
+EVERYWHERE = Caller()
+"""It holds the hooks that are called with every module, before the module's own."""
+
+
+def _hooked(module: Any) -> bool:
+    return bool(
+        module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
+    )
+
+
+def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
+    """``hook(module, args)`` is called before ``forward`` of every module, and may return other arguments.
+
+    >>> import symgrad as sg
+    >>> seen = []
+    >>> with register_module_forward_pre_hook(lambda module, args: seen.append(type(module).__name__)):
+    ...     _ = sg.nn.Sequential(sg.nn.Tanh())(sg.ones(1))
+    >>> seen
+    ['Sequential', 'Tanh']
+    """
+    return EVERYWHERE.register_forward_pre_hook(hook)
+
+
+def register_module_forward_hook(
+    hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """``hook(module, args, result)`` is called after ``forward`` of every module, and may return another result.
+
+    ``with_kwargs``: as ``hook(module, args, kwargs, result)``; ``always_call``: also where ``forward`` raises.
+
+    >>> import symgrad as sg
+    >>> with register_module_forward_hook(lambda module, args, result: result * 2):
+    ...     sg.nn.Identity()(sg.ones(1))
+    tensor([2.])
+    """
+    return EVERYWHERE.register_forward_hook(hook, with_kwargs=with_kwargs, always_call=always_call)
+
+
+def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
+    """``hook(module, grad_output)`` is called before backward goes through any module, and may return other gradients.
+
+    >>> import symgrad as sg
+    >>> x = sg.ones(1, requires_grad=True)
+    >>> with register_module_full_backward_pre_hook(lambda module, grad: (grad[0] * 3,)):
+    ...     sg.nn.Identity()(x).sum().backward()
+    >>> x.grad
+    tensor([3.])
+    """
+    return EVERYWHERE.register_full_backward_pre_hook(hook)
+
+
+def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
+    """``hook(module, grad_input, grad_output)`` is called in backward of every module.
+
+    It may return another ``grad_input``.
+
+    >>> import symgrad as sg
+    >>> x, seen = sg.ones(1, requires_grad=True), []
+    >>> with register_module_full_backward_hook(lambda module, taken, given: seen.append(given[0].item())):
+    ...     sg.nn.Identity()(x * 1).sum().backward()
+    >>> seen
+    [1.0]
+    """
+    return EVERYWHERE.register_full_backward_hook(hook)

@@ -9,11 +9,7 @@ from symgrad.errors import ArgumentError
 from symgrad.nn import functional, init
 from symgrad.nn.modules.linear import empty_parameter
 from symgrad.nn.modules.module import Module
-
-
-def widths(given: Any, axes: int) -> tuple[int, ...]:
-    """A width for each axis; a number is for all of them."""
-    return (given,) * axes if isinstance(given, int) else tuple(given)
+from symgrad.nn.modules.utils import _ntuple, _reverse_repeat_tuple
 
 
 class _Convolution(Module):
@@ -78,8 +74,8 @@ class _Conv(_Convolution):
         dtype: Any = None,
     ):
         super().__init__()
-        self.kernel_size, self.stride, self.dilation = (widths(w, self.axes) for w in (kernel_size, stride, dilation))
-        self.padding = padding if isinstance(padding, str) else widths(padding, self.axes)
+        self.kernel_size, self.stride, self.dilation = (_ntuple(self.axes)(w) for w in (kernel_size, stride, dilation))
+        self.padding = padding if isinstance(padding, str) else _ntuple(self.axes)(padding)
         if isinstance(padding, str) and padding not in ("same", "valid"):
             raise ArgumentError(f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}")
         if padding == "same" and any(width != 1 for width in self.stride):
@@ -100,7 +96,7 @@ class _Conv(_Convolution):
         if self.padding == "same":
             whole = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
             return [width for total in reversed(whole) for width in (total // 2, total - total // 2)]
-        return [width for width in reversed(widths(self.padding, self.axes)) for _ in range(2)]
+        return list(_reverse_repeat_tuple(self.padding, 2))
 
 
 class _ConvTranspose(_Convolution):
@@ -126,7 +122,7 @@ class _ConvTranspose(_Convolution):
     ):
         super().__init__()
         self.kernel_size, self.stride, self.padding, self.output_padding, self.dilation = (
-            widths(w, self.axes) for w in (kernel_size, stride, padding, output_padding, dilation)
+            _ntuple(self.axes)(w) for w in (kernel_size, stride, padding, output_padding, dilation)
         )
         self._set_up(in_channels, out_channels, groups, bias, padding_mode, (device, dtype))
 

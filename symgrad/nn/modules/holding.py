@@ -20,8 +20,11 @@ def typename(thing: Any) -> str:
 
 
 def identifier(path: str) -> str:
-    """What formulas call the parameter at a path: ``fc1_weight`` for ``fc1.weight``, ``weight_0`` for ``0.weight``."""
-    parts = path.split(".")
+    """What formulas call the parameter at a path: ``fc1_weight`` for ``fc1.weight``, ``weight_0`` for ``0.weight``.
+
+    What a parameter is computed of goes by its name: ``weight_original`` for ``parametrizations.weight.original``.
+    """
+    parts = [part for part in path.split(".") if part != "parametrizations"]
     front = next((k for k, part in enumerate(parts) if not part.isdigit()), len(parts))
     return "_".join(parts[front:] + parts[:front])
 

@@ -5,7 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad.errors import ArgumentError
+from symgrad.nn.modules.calling import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+)
 from symgrad.nn.modules.state import Keeper
+
+__all__ = [
+    "Module",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+]
 
 
 class Module(Keeper):

@@ -1,16 +1,15 @@
-"""Parameters and their gradients all together: norms, clipping, one long vector."""
+"""The gradients of many parameters together: their norm, and clipping."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 from symgrad.errors import AutogradError
 from symgrad.linalg import vector_norm
 from symgrad.ops.shapes.joining import stack
 from symgrad.tape.modes import no_grad
-from symgrad.tensor import FUNCTIONS, Tensor
+from symgrad.tensor import Tensor
 from symgrad.tensor.creation import tensor
 
 __all__ = [
@@ -18,8 +17,6 @@ __all__ = [
     "clip_grad_value_",
     "clip_grads_with_norm_",
     "get_total_norm",
-    "parameters_to_vector",
-    "vector_to_parameters",
 ]
 
 Tensors = Any
@@ -116,29 +113,3 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     with no_grad():
         for g in _gradients(parameters):
             g.clamp_min_(-float(clip_value)).clamp_max_(float(clip_value))  # two changes, as torch counts them
-
-
-def parameters_to_vector(parameters: Iterable[Any]) -> Any:
-    """All entries of all parameters as one vector, which is differentiable by them.
-
-    >>> import symgrad as sg
-    >>> sg.nn.utils.parameters_to_vector([sg.ones(1, 2), sg.zeros(1)])
-    tensor([1., 1., 0.])
-    """
-    return FUNCTIONS["cat"]([p.reshape(-1) for p in parameters])
-
-
-def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
-    """Give the parameters the entries of one vector, the inverse of :func:`parameters_to_vector`.
-
-    >>> import symgrad as sg
-    >>> w, b = sg.zeros(2, 2), sg.zeros(1)
-    >>> sg.nn.utils.vector_to_parameters(sg.arange(5.0), [w, b])
-    >>> w, b
-    (tensor([[0., 1.],
-            [2., 3.]]), tensor([4.]))
-    """
-    start = 0
-    for p in parameters:
-        p.data = vec[start : start + p.numel()].view_as(p).data
-        start += p.numel()
