@@ -221,6 +221,15 @@ def test_backward_hooks_see_and_change_gradients(net: Net) -> None:
     assert "no inputs require gradients" in str(told[0].message)
 
 
+def test_older_backward_hooks_are_those_of_the_last_node(net: Net) -> None:
+    log: list[Any] = []
+    net.fc1.register_backward_hook(lambda module, given, taken: log.append((type(module).__name__, taken[0].shape)))
+    net(sg.ones(1, 3)).sum().backward()
+    assert log == [("Linear", (1, 4))]
+    with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full backward hooks"):
+        net.fc1.register_full_backward_hook(lambda *_: None)
+
+
 def test_containers() -> None:
     row = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
     assert [len(row[1:]), len(row + row), len(row * 2)] == [2, 6, 6]
@@ -239,6 +248,7 @@ def test_containers() -> None:
     assert (list(heads), "b" in heads, len(heads)) == (["a", "b"], True, 2)
     powers = nn.ParameterList([sg.ones(1), 3])
     powers.append(sg.zeros(2))
+    assert "(0): Parameter containing: [torch.float32 of size 1]" in repr(powers)
     assert [name for name, _ in powers.named_parameters()] == ["0", "2"]
     held = nn.ParameterDict({"u": sg.ones(2)}) | {"v": sg.zeros(1)}
     assert sorted(held.state_dict()) == ["u", "v"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -105,6 +106,15 @@ class BackwardHooks:
                 row = changed
         self.of_outputs = None
         return tuple(row[place] for place in self.places or ())
+
+
+def hang_on_last_node(module: Any, hooks: Sequence[Hook], result: Any) -> None:
+    """Call hooks with the gradients of the node that made the first tensor of a result."""
+    while not isinstance(result, Tensor):
+        result = next(iter(result.values() if isinstance(result, dict) else result))
+    if result.grad_fn is not None:
+        for hook in hooks:
+            result.grad_fn.register_hook(functools.partial(hook, module))
 
 
 def _behind_one_node(row: tuple[Any, ...], hook: Hook) -> tuple[tuple[Any, ...], list[int] | None]:

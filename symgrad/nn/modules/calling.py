@@ -8,7 +8,7 @@ from typing import Any
 
 from symgrad.autograd.graphs.hooks import RemovableHandle
 from symgrad.errors import AutogradError
-from symgrad.nn.modules.backward_hooks import BackwardHooks
+from symgrad.nn.modules.backward_hooks import BackwardHooks, hang_on_last_node
 from symgrad.nn.modules.walking import Walker
 
 Hook = Callable[..., Any]
@@ -36,6 +36,7 @@ class Caller(Walker):
     _forward_hooks: _Table
     _backward_pre_hooks: _Table
     _backward_hooks: _Table
+    _is_full_backward_hook: bool | None
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,6 +45,7 @@ class Caller(Walker):
             put(self, table, _Table())
         for flags in ("_forward_pre_hooks_with_kwargs", "_forward_hooks_with_kwargs", "_forward_hooks_always_called"):
             put(self, flags, {})
+        put(self, "_is_full_backward_hook", None)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002
         """What the module computes; classes of modules define it."""
@@ -70,18 +72,27 @@ class Caller(Walker):
         for holder, number, hook in self._with_global("_forward_pre_hooks"):
             args, kwargs = self._before(holder, number, hook, args, kwargs)
         backward = None
-        hooks, pre_hooks = (
-            [hook for _, _, hook in self._with_global(table)] for table in ("_backward_hooks", "_backward_pre_hooks")
-        )
-        if hooks or pre_hooks:
-            backward = BackwardHooks(self, hooks, pre_hooks)
+        full, partial, pre_hooks = self._of_backward()
+        if full or pre_hooks:
+            backward = BackwardHooks(self, full, pre_hooks)
             args = backward.of_inputs(args)
         result = self.forward(*args, **kwargs)
         for holder, number, hook in self._with_global("_forward_hooks"):
             called.add(number)
             changed = self._after(holder, number, hook, args, kwargs, result)
             result = result if changed is None else changed
-        return result if backward is None else backward.of_result(result)
+        result = result if backward is None else backward.of_result(result)
+        if partial:
+            hang_on_last_node(self, partial, result)
+        return result
+
+    def _of_backward(self) -> tuple[list[Hook], list[Hook], list[Hook]]:
+        """The backward hooks: full ones, those of the last node alone, and those that are called before."""
+        full: list[Hook] = []
+        partial: list[Hook] = []
+        for holder, _, hook in self._with_global("_backward_hooks"):
+            (full if holder._is_full_backward_hook else partial).append(hook)
+        return full, partial, [hook for _, _, hook in self._with_global("_backward_pre_hooks")]
 
     def _before(
         self, holder: Any, number: int, hook: Hook, args: Any, kwargs: dict[str, Any]
@@ -143,6 +154,23 @@ class Caller(Walker):
 
         ``grad_input`` has an entry for each argument without a name, None for those that require no grad.
         """
+        return self._enter_backward(hook, prepend, full=True)
+
+    def register_backward_hook(self, hook: Hook) -> RemovableHandle:
+        """``hook(module, grad_input, grad_output)`` of the last node of the result, as old programs have it.
+
+        ``grad_input`` has the gradients of that node's arguments, which need not be the module's;
+        :meth:`register_full_backward_hook` has those.
+        """
+        return self._enter_backward(hook, False, full=False)
+
+    def _enter_backward(self, hook: Hook, prepend: bool, full: bool) -> RemovableHandle:
+        if self._is_full_backward_hook is (not full):
+            raise AutogradError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only "
+                "one of them."
+            )
+        object.__setattr__(self, "_is_full_backward_hook", full)
         return self._backward_hooks.enter(hook, prepend)
 
 

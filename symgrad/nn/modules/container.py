@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import index
 from typing import Any, Self
 
@@ -237,11 +237,15 @@ def _as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _told(value: Any) -> str:
-    """A line of the text of a container of parameters."""
+def _dtype(tensor: Any) -> str:
+    return f"torch.{tensor.dtype}"
+
+
+def _told(value: Any, kind: Callable[[Any], Any]) -> str:
+    """A line of the text of a container of parameters; ``kind`` tells the class of a tensor."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
-    return f"Parameter containing: [{value.type()} of size {'x'.join(map(str, value.shape))}]"
+    return f"Parameter containing: [{kind(value)} of size {'x'.join(map(str, value.shape))}]"
 
 
 class ParameterList(Module):
@@ -293,7 +297,7 @@ class ParameterList(Module):
 
     def extra_repr(self) -> str:
         """A line for each."""
-        return "\n".join(f"  ({k}): {_told(value)}" for k, value in enumerate(self))
+        return "\n".join(f"  ({k}): {_told(value, _dtype)}" for k, value in enumerate(self))
 
 
 class ParameterDict(Module):
@@ -398,4 +402,4 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         """A line for each."""
-        return "\n".join(f"  ({key}): {_told(value)}" for key, value in self.items())
+        return "\n".join(f"  ({key}): {_told(value, Tensor.type)}" for key, value in self.items())
