@@ -20,6 +20,9 @@ from symgrad.sources import Source
 CHECKS = 3
 """Random points at which every line is checked."""
 
+LOOKS = 4
+"""Random points of any sizes, after which those of the arguments are taken if none of them has a value."""
+
 UNCLEAR = 1e-4
 """How far two differences are apart when no difference tells a slope."""
 
@@ -144,8 +147,11 @@ def points_of(about: Source, root: Term, target: Term) -> list[Point]:
     slope = canonical_or_raw(gradient(root, [target])[0])
     found: list[Point] = []
     rough: list[tuple[float, Point]] = []
+    general = False
     for k in range(8 * len(KINDS)):
         sizes = {letter: 2 + (k + 2 * j) % 4 for j, letter in enumerate(letters)}
+        if k >= LOOKS and not general:  # axes that are split into heads or groups have the size of the parts together
+            sizes.update(about.sizes)
         values = sample(about.symbols, sizes, ("definite", "unit", "positive", "normal", "mixed")[k % 5], rng)
         at = value(root, values, sizes)
         if at is not None and np.all(np.isfinite(at)) and float(np.max(np.abs(at), initial=0.0)) < 1e6:
@@ -154,6 +160,7 @@ def points_of(about: Source, root: Term, target: Term) -> list[Point]:
             if uncertain < 1e-8:
                 found.append(point)
             rough.append((uncertain, point))
+            general = general or k < LOOKS
         if len(found) == CHECKS:
             break
     if not found and not rough:

@@ -139,3 +139,12 @@ def test_a_line_next_to_a_kink_is_compared_with_the_rules_since_no_difference_te
     assert np.allclose(
         evaluate(found.result, {"x": x}), sg.func.grad(settling)(sg.tensor(x)).numpy(), rtol=1e-12, atol=0
     )
+
+
+@pytest.mark.parametrize(
+    "layer", [sg.nn.GroupNorm(2, 4), sg.nn.GRUCell(4, 2), sg.nn.TransformerEncoderLayer(4, 2, 8, 0.0)],
+    ids=lambda layer: type(layer).__name__,
+)  # fmt: skip
+def test_axes_that_are_split_have_the_size_of_the_arguments(layer):
+    x = sg.randn(3, 4, requires_grad=True)
+    assert sg.derive((layer.float()(x) ** 2).sum(), wrt=x).checked
