@@ -256,6 +256,20 @@ def test_containers() -> None:
     assert held.popitem()[0] == "v"
 
 
+def test_states_of_old_versions_are_changed() -> None:
+    class Newer(nn.Linear):
+        def __setstate__(self, state: Any) -> None:
+            super().__setstate__({"scale": 2, **state})
+
+    assert copy.deepcopy(Newer(1, 1)).scale == 2
+
+
+def test_empty_memory(net: Net) -> None:
+    before = net.fc1.weight
+    assert net.to_empty(device="cpu").fc1.weight is before
+    assert (before.shape, before.dtype, before.requires_grad) == ((4, 3), sg.float32, True)
+
+
 def test_copies_are_apart(net: Net) -> None:
     net.tied = net.fc1
     other = copy.deepcopy(net)

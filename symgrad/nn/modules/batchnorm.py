@@ -13,7 +13,7 @@ from symgrad.nn.modules.module import Module
 from symgrad.tensor.creation import ones, tensor, zeros
 
 
-class _Normalization(Module):
+class _NormBase(Module):
     """What both share: weight and bias of each channel if ``affine``; running mean and variance if tracked."""
 
     ndims: ClassVar[tuple[int, ...]]
@@ -67,7 +67,7 @@ class _Normalization(Module):
         )
 
 
-class _BatchNorm(_Normalization):
+class _BatchNorm(_NormBase):
     def __init__(
         self,
         num_features: int,
@@ -129,7 +129,7 @@ class BatchNorm3d(_BatchNorm):
     ndims = (5,)
 
 
-class _InstanceNorm(_Normalization):
+class _InstanceNorm(_NormBase):
     def __init__(
         self,
         num_features: int,

@@ -165,7 +165,7 @@ class Caller(Walker):
         return self._enter_backward(hook, False, full=False)
 
     def _enter_backward(self, hook: Hook, prepend: bool, full: bool) -> RemovableHandle:
-        if self._is_full_backward_hook is (not full):
+        if self._backward_hooks and self._is_full_backward_hook is (not full):
             raise AutogradError(
                 "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only "
                 "one of them."
@@ -240,3 +240,16 @@ def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
     [1.0]
     """
     return EVERYWHERE.register_full_backward_hook(hook)
+
+
+def register_module_backward_hook(hook: Hook) -> RemovableHandle:
+    """``hook(module, grad_input, grad_output)`` of the last node of every module, as old programs have it.
+
+    >>> import symgrad as sg
+    >>> x, seen = sg.ones(1, requires_grad=True), []
+    >>> with register_module_backward_hook(lambda module, taken, given: seen.append(given[0].item())):
+    ...     sg.nn.Tanh()(x).sum().backward()
+    >>> seen
+    [1.0]
+    """
+    return EVERYWHERE.register_backward_hook(hook)

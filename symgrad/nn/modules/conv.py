@@ -12,7 +12,7 @@ from symgrad.nn.modules.module import Module
 from symgrad.nn.modules.utils import _ntuple, _reverse_repeat_tuple
 
 
-class _Convolution(Module):
+class _ConvNd(Module):
     """What convolutions share: their sizes, their weights, and the values of these at the beginning.
 
     ``weight`` is (out_channels, in_channels/groups, *kernel_size), with the channels exchanged in transposes.
@@ -56,7 +56,7 @@ class _Convolution(Module):
         return text + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")
 
 
-class _Conv(_Convolution):
+class _Conv(_ConvNd):
     """Convolutions: ``padding`` may be "same" or "valid", and ``padding_mode`` says what stands there."""
 
     def __init__(
@@ -99,7 +99,7 @@ class _Conv(_Convolution):
         return list(_reverse_repeat_tuple(self.padding, 2))
 
 
-class _ConvTranspose(_Convolution):
+class _ConvTransposeNd(_ConvNd):
     """Transposes of convolutions: ``output_padding`` tells of the sizes that a convolution may come from."""
 
     transposed = True
@@ -182,19 +182,19 @@ class Conv3d(_Conv):
     axes, function = 3, staticmethod(functional.conv3d)
 
 
-class ConvTranspose1d(_ConvTranspose):
+class ConvTranspose1d(_ConvTransposeNd):
     """The transpose of :class:`Conv1d` as a linear map of its input."""
 
     axes, function = 1, staticmethod(functional.conv_transpose1d)
 
 
-class ConvTranspose2d(_ConvTranspose):
+class ConvTranspose2d(_ConvTransposeNd):
     """The transpose of :class:`Conv2d` as a linear map of its input."""
 
     axes, function = 2, staticmethod(functional.conv_transpose2d)
 
 
-class ConvTranspose3d(_ConvTranspose):
+class ConvTranspose3d(_ConvTransposeNd):
     """The transpose of :class:`Conv3d` as a linear map of its input."""
 
     axes, function = 3, staticmethod(functional.conv_transpose3d)

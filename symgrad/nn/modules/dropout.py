@@ -7,7 +7,7 @@ from symgrad.nn import functional
 from symgrad.nn.modules.applied import Applied
 
 
-class _Dropping(Applied):
+class _DropoutNd(Applied):
     """What the layers share: the probability ``p`` to be dropped."""
 
     shown = "p={p}, inplace={inplace}"
@@ -21,37 +21,37 @@ class _Dropping(Applied):
             raise ArgumentError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-class Dropout(_Dropping):
+class Dropout(_DropoutNd):
     """Entries are 0 with probability ``p``, and 1/(1 - p) times as large otherwise."""
 
     function = staticmethod(functional.dropout)
 
 
-class Dropout1d(_Dropping):
+class Dropout1d(_DropoutNd):
     """Whole channels of (N, C, L) are dropped."""
 
     function = staticmethod(functional.dropout1d)
 
 
-class Dropout2d(_Dropping):
+class Dropout2d(_DropoutNd):
     """Whole channels of (N, C, H, W) are dropped."""
 
     function = staticmethod(functional.dropout2d)
 
 
-class Dropout3d(_Dropping):
+class Dropout3d(_DropoutNd):
     """Whole channels of (N, C, D, H, W) are dropped."""
 
     function = staticmethod(functional.dropout3d)
 
 
-class AlphaDropout(_Dropping):
+class AlphaDropout(_DropoutNd):
     """Drops entries so that mean and variance stay, as goes with :class:`SELU`."""
 
     function = staticmethod(functional.alpha_dropout)
 
 
-class FeatureAlphaDropout(_Dropping):
+class FeatureAlphaDropout(_DropoutNd):
     """Drops whole channels as :class:`AlphaDropout` does entries."""
 
     function = staticmethod(functional.feature_alpha_dropout)

@@ -6,6 +6,7 @@ from typing import Any
 
 from symgrad.errors import ArgumentError
 from symgrad.nn.modules.calling import (
+    register_module_backward_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
@@ -15,6 +16,7 @@ from symgrad.nn.modules.state import Keeper
 
 __all__ = [
     "Module",
+    "register_module_backward_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
@@ -60,6 +62,10 @@ class Module(Keeper):
             )
         super().__init__()
         object.__setattr__(self, "training", True)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the state of a copy or of a file; classes that change old states begin with this."""
+        self.__dict__.update(state)
 
     def extra_repr(self) -> str:
         """What ``repr`` shows between the parentheses."""

@@ -36,7 +36,12 @@ class Keeper(Caller):
 
     def __init__(self) -> None:
         super().__init__()
-        for hooks in ("_state_dict_pre_hooks", "_state_dict_hooks", "_load_pre_hooks", "_load_post_hooks"):
+        for hooks in (
+            "_state_dict_pre_hooks",
+            "_state_dict_hooks",
+            "_load_state_dict_pre_hooks",
+            "_load_state_dict_post_hooks",
+        ):
             object.__setattr__(self, hooks, OrderedDict())
 
     # ------------------------------------------------------------------------------------ out
@@ -118,7 +123,7 @@ class Keeper(Caller):
                 below = OrderedDict((key, value) for key, value in given.items() if key.startswith(inner))
                 module._load(below, inner, (metadata, strict, assign), missing, unexpected, errors)
         keys = _IncompatibleKeys(missing, unexpected)
-        for hook in self._load_post_hooks.values():
+        for hook in self._load_state_dict_post_hooks.values():
             if hook(self, keys) is not None:
                 raise AutogradError("Hooks registered with ``register_load_state_dict_post_hook`` return nothing.")
 
@@ -133,7 +138,7 @@ class Keeper(Caller):
         error_msgs: list[str],
     ) -> None:
         """Load what this module holds itself; classes with a state of another kind do it otherwise."""
-        for hook in self._load_pre_hooks.values():
+        for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         for name, tensor in self._own_state():
             key = prefix + name
@@ -189,14 +194,18 @@ class Keeper(Caller):
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)``, before loading."""
-        return _enter(self._load_pre_hooks, lambda *args: hook(self, *args))
+        return _enter(self._load_state_dict_pre_hooks, lambda *args: hook(self, *args))
 
     def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> Any:
-        return self.register_load_state_dict_pre_hook(hook) if with_module else _enter(self._load_pre_hooks, hook)
+        return (
+            self.register_load_state_dict_pre_hook(hook)
+            if with_module
+            else _enter(self._load_state_dict_pre_hooks, hook)
+        )
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(module, incompatible_keys)`` is called after loading, and may change the lists of keys."""
-        return _enter(self._load_post_hooks, hook)
+        return _enter(self._load_state_dict_post_hooks, hook)
 
 
 def _quoted(key: str) -> str:

@@ -233,6 +233,10 @@ class Walker(Holder):
         """Raises: there are no GPUs here."""
         return self._apply(lambda tensor: tensor.cuda(device))
 
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Every parameter and buffer has memory of its own, with any values in it."""
+        return self._apply(lambda tensor: empty(tensor.shape, dtype=tensor.dtype, device=device), recurse)
+
     def share_memory(self) -> Self:
         """Every tensor's values are in memory that processes share, as ``Tensor.share_memory_`` has it."""
         return self._apply(lambda tensor: tensor.share_memory_())

@@ -7,7 +7,7 @@ from typing import Any
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError, OutOfBounds, UnsupportedMode
 from symgrad.nn import functional
-from symgrad.nn.modules.conv import _ConvTranspose
+from symgrad.nn.modules.conv import _ConvTransposeNd
 from symgrad.nn.modules.module import Module
 from symgrad.nn.utils.parametrize import register_parametrization
 from symgrad.ops.linalg.decompositions import householder_product
@@ -238,7 +238,7 @@ class _SpectralNorm(Module):
 
 def usual_axis(module: Any) -> int:
     """The axis of the outputs in the weight of a layer."""
-    return 1 if isinstance(module, _ConvTranspose) else 0
+    return 1 if isinstance(module, _ConvTransposeNd) else 0
 
 
 def spectral_norm(
