@@ -53,7 +53,9 @@ class Caller(Walker):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What ``forward`` gives for the arguments, unless hooks change one or the other."""
-        if not (_hooked(self) or _hooked(EVERYWHERE)):
+        if not (
+            self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks or _NOTED
+        ):
             return self.forward(*args, **kwargs)
         called: set[int] = set()
         try:
@@ -180,10 +182,14 @@ EVERYWHERE = Caller()
 """It holds the hooks that are called with every module, before the module's own."""
 
 
-def _hooked(module: Any) -> bool:
-    return bool(
-        module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
-    )
+_NOTED: dict[int, bool] = {}
+"""The numbers of those hooks, at one look."""
+
+
+def _noted(handle: RemovableHandle) -> RemovableHandle:
+    handle.tables = (*handle.tables, _NOTED)
+    _NOTED[handle.id] = True
+    return handle
 
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
@@ -196,7 +202,7 @@ def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
     >>> seen
     ['Sequential', 'Tanh']
     """
-    return EVERYWHERE.register_forward_pre_hook(hook)
+    return _noted(EVERYWHERE.register_forward_pre_hook(hook))
 
 
 def register_module_forward_hook(
@@ -211,7 +217,7 @@ def register_module_forward_hook(
     ...     sg.nn.Identity()(sg.ones(1))
     tensor([2.])
     """
-    return EVERYWHERE.register_forward_hook(hook, with_kwargs=with_kwargs, always_call=always_call)
+    return _noted(EVERYWHERE.register_forward_hook(hook, with_kwargs=with_kwargs, always_call=always_call))
 
 
 def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
@@ -224,7 +230,7 @@ def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
     >>> x.grad
     tensor([3.])
     """
-    return EVERYWHERE.register_full_backward_pre_hook(hook)
+    return _noted(EVERYWHERE.register_full_backward_pre_hook(hook))
 
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
@@ -239,7 +245,7 @@ def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
     >>> seen
     [1.0]
     """
-    return EVERYWHERE.register_full_backward_hook(hook)
+    return _noted(EVERYWHERE.register_full_backward_hook(hook))
 
 
 def register_module_backward_hook(hook: Hook) -> RemovableHandle:
@@ -252,4 +258,4 @@ def register_module_backward_hook(hook: Hook) -> RemovableHandle:
     >>> seen
     [1.0]
     """
-    return EVERYWHERE.register_backward_hook(hook)
+    return _noted(EVERYWHERE.register_backward_hook(hook))
