@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import warnings
 from collections import OrderedDict
 from typing import Any
@@ -290,6 +291,15 @@ def test_functional_call_and_transforms(net: Net) -> None:
     each = sg.vmap(sg.func.grad(loss), (None, 0))(params, x)
     for name, gradient in whole.items():
         sg.testing.assert_close(each[name].sum(0), gradient, rtol=1e-4, atol=1e-5)
+
+
+def test_formulas_and_programs_of_modules_have_the_arguments_of_forward() -> None:
+    assert list(inspect.signature(Net()).parameters) == ["x"]
+    assert list(inspect.signature(nn.MSELoss()).parameters)[:2] == ["input", "target"]
+    assert list(inspect.signature(nn.MSELoss).parameters) == ["size_average", "reduce", "reduction"]
+    assert list(inspect.signature(nn.Linear).parameters)[:2] == ["in_features", "out_features"]
+    assert str(sg.formula(nn.Sequential(nn.Tanh()), (3,))) == "tanh(input)"
+    assert "def program(input, target):" in sg.compile(nn.MSELoss(), sg.ones(3), sg.ones(3)).source
 
 
 def test_gradients_of_a_module_are_checked() -> None:

@@ -16,7 +16,17 @@ import inspect
 from typing import Any, ClassVar, dataclass_transform
 
 from symgrad.errors import ArgumentError
-from symgrad.nn.modules.module import Module
+from symgrad.nn.modules.module import Module, Signature
+
+
+class _AppliedSignature(Signature):
+    """A class is called with the settings, and a layer with what its function takes beside them."""
+
+    def __get__(self, layer: Any, owner: Any) -> inspect.Signature:
+        if layer is None or owner.forward is not Applied.forward:
+            return owner._settings if layer is None else super().__get__(layer, owner)
+        taken = inspect.signature(owner.function).parameters.items()
+        return inspect.Signature([p for name, p in taken if name not in layer.settings()])
 
 
 @dataclass_transform()
@@ -48,7 +58,7 @@ class Applied(Module):
             cls._settings = inspect.Signature(rows)
             for name in cls.__dict__.keys() & set(names):
                 delattr(cls, name)  # a layer has its settings itself, some of them as buffers
-        cls.__signature__ = cls._settings  # type: ignore[attr-defined]
+        cls.__signature__ = _AppliedSignature()
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from symgrad.errors import ArgumentError
@@ -22,6 +23,15 @@ __all__ = [
     "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
 ]
+
+
+class Signature:
+    """``inspect.signature``: a module is called as its ``forward`` is, and a class as its ``__init__``."""
+
+    def __get__(self, module: Any, owner: Any) -> inspect.Signature:
+        if module is None:
+            raise AttributeError("__signature__")
+        return inspect.signature(module.forward)
 
 
 class Module(Keeper):
@@ -50,6 +60,8 @@ class Module(Keeper):
     >>> print(line.w.grad.expr)
     2*(x.T @ (b + x @ w))
     """
+
+    __signature__ = Signature()
 
     training: bool
     call_super_init: bool = False
