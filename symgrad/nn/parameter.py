@@ -64,6 +64,15 @@ class Parameter(Tensor, metaclass=ParameterType):
         return f"Parameter containing:\n{self.data._require(self.requires_grad)!r}"
 
 
+class UninitializedParameter(Parameter):
+    """A parameter of a layer that has seen no input yet: it has no entries, and becomes a :class:`Parameter`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<UninitializedParameter>"
+
+
 class BufferType(type):
     """The class of the class of buffers, which are tensors with a mark."""
 
@@ -92,4 +101,4 @@ class Buffer(metaclass=BufferType):
         return made
 
 
-PLAIN.add(Parameter)
+PLAIN.update((Parameter, UninitializedParameter))

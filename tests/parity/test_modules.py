@@ -193,3 +193,38 @@ def test_states_go_from_one_to_the_other() -> None:
     again = net(sg.nn)
     again.load_state_dict(sg.load(file))
     assert all(sg.equal(a, b) for a, b in zip(again.parameters(), ours.parameters(), strict=True))
+
+
+LAZY = [
+    ("LazyLinear(2)", (5, 3)),
+    ("LazyLinear(2,bias=False)", (3,)),
+    ("LazyBatchNorm1d()", (5, 3)),
+    ("LazyBatchNorm2d(affine=False)", (5, 3, 4, 4)),
+    *((f"Lazy{kind}{d}d({settings})", (2, 4) + (5,) * d)
+      for d in (1, 2, 3)
+      for kind, settings in (("Conv", "6,3,groups=2"), ("ConvTranspose", "6,3,bias=False"), ("BatchNorm", "1e-3"),
+                             ("InstanceNorm", "affine=True,track_running_stats=True"))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "shape"), LAZY, ids=[text for text, _ in LAZY])
+def test_lazy_layers_are_fitted_to_their_first_input(text: str, shape: tuple[int, ...]) -> None:
+    found = []
+    for library in (sg, torch):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            library.manual_seed(3)
+            layer, loaded = _made(library, text), _made(library, text)
+        before = [repr(layer), [name for name, _ in layer.named_parameters()], type(layer).__name__]
+        first = list(layer.parameters())
+        x = library.tensor(np.random.default_rng(0).normal(size=shape).astype(np.float32))
+        out = layer(x)
+        assert all(p is q for p, q in zip(first, layer.parameters(), strict=True))
+        loaded.load_state_dict(layer.state_dict())
+        if library is sg:  # torch's have num_features 0 then
+            assert sg.allclose(loaded.eval()(x), layer.eval()(x))
+        words = [*before, repr(layer), type(layer).__name__, list(layer.state_dict())]
+        found.append((words, [out, *layer.state_dict().values()]))
+    assert found[0][0] == found[1][0]
+    for ours, theirs in zip(found[0][1], found[1][1], strict=True):
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-4, atol=1e-6)

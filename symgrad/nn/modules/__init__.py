@@ -44,6 +44,21 @@ from symgrad.nn.modules.batchnorm import (
 from symgrad.nn.modules.container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from symgrad.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from symgrad.nn.modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
+from symgrad.nn.modules.lazy import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
+)
 from symgrad.nn.modules.linear import Bilinear, Identity, Linear
 from symgrad.nn.modules.loss import (
     BCELoss,
@@ -208,6 +223,19 @@ __all__ = [
     "LPPool3d",
     "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
     "LocalResponseNorm",
@@ -282,7 +310,6 @@ __all__ = [
     "ZeroPad3d",
 ]
 
-_LAZY = "{0} takes the size of its input: it is known where the network is written, or from x.shape"
 _ABSENT = {
     "DataParallel": "parallel.grad takes the gradients of a batch by several processes",
     "SyncBatchNorm": "BatchNorm1d, BatchNorm2d and BatchNorm3d are what it is in one process",
@@ -293,5 +320,5 @@ _ABSENT = {
 
 def instead_of(name: str) -> str:
     """What to do instead of a class that is not here, after a colon."""
-    why = _ABSENT.get(name) or (_LAZY.format(name.removeprefix("Lazy")) if name.startswith("Lazy") else None)
+    why = _ABSENT.get(name)
     return f": {why}." if why else "."

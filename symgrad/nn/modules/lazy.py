@@ -1,0 +1,161 @@
+"""Layers whose number of inputs is that of their first input; from then on they are layers of the usual class."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, cast
+
+from symgrad.nn.modules.batchnorm import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+)
+from symgrad.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from symgrad.nn.modules.linear import Linear
+from symgrad.nn.modules.module import Module
+from symgrad.nn.parameter import Parameter, UninitializedParameter
+
+
+class _Lazy(Module):
+    """The settings of a layer but its number of inputs; its parameters have no entries yet, and stay the same objects.
+
+    becomes  the class of the layer
+    axis     the axis of an input that tells the number, as one of its shape
+    """
+
+    becomes: ClassVar[type[Module]]
+    axis: ClassVar[int]
+
+    def __init__(self, *settings: Any, **named: Any):
+        super().__init__(0, *settings, **named)
+        self._given = (settings, named)
+        for name, parameter in self._parameters.items():
+            if parameter is not None:
+                self._parameters[name] = UninitializedParameter(parameter.data.new_empty(0))
+                self._parameters[name].name = parameter.name
+
+    def reset_parameters(self) -> None:
+        """Nothing: there are no entries yet."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the layer gives for its first input, to which it is fitted before."""
+        input = args[0] if args else kwargs["input"]
+        self._fit(int(input.shape[self.axis]))
+        return self(*args, **kwargs)
+
+    def _fit(self, size: int) -> None:
+        """Become a layer of a number of inputs, with the values of the beginning."""
+        settings, named = self.__dict__.pop("_given")
+        whole: Any = cast("Any", self.becomes)(size, *settings, **named)
+        for name, parameter in whole._parameters.items():
+            if parameter is not None:
+                own = self._parameters[name]
+                own.data = parameter.data.to(own.dtype)
+                own.__class__ = Parameter
+        for name, buffer in whole._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = buffer.to(self._buffers[name].dtype)
+        kept = ("_parameters", "_buffers", "training")
+        self.__dict__.update((name, v) for name, v in vars(whole).items() if name not in kept and "hook" not in name)
+        self.__class__ = cast("Any", self.becomes)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        """A state tells the number, too."""
+        told = state_dict.get(f"{prefix}weight", state_dict.get(f"{prefix}running_mean"))
+        if told is None or not told.numel():
+            super()._load_from_state_dict(state_dict, prefix, *rest)
+            return
+        self._fit(self._size_of(told))
+        self._load_from_state_dict(state_dict, prefix, *rest)  # of the class that it has now
+
+    def _size_of(self, weight: Any) -> int:
+        """The number of inputs of a layer with this weight."""
+        if weight.ndim == 1 or getattr(self, "transposed", False):
+            return int(weight.shape[0])
+        return int(weight.shape[1]) * int(getattr(self, "groups", 1))
+
+
+class LazyLinear(_Lazy, Linear):
+    """``LazyLinear(out_features, bias=True)`` is a :class:`Linear` from its first input on.
+
+    >>> import symgrad as sg
+    >>> layer = sg.nn.LazyLinear(2)
+    >>> layer(sg.ones(5, 3)).shape, layer
+    (torch.Size([5, 2]), Linear(in_features=3, out_features=2, bias=True))
+    """
+
+    becomes, axis = Linear, -1
+
+
+class LazyConv1d(_Lazy, Conv1d):
+    """A :class:`Conv1d` whose ``in_channels`` its first input tells."""
+
+    becomes, axis = Conv1d, -2
+
+
+class LazyConv2d(_Lazy, Conv2d):
+    """A :class:`Conv2d` whose ``in_channels`` its first input tells."""
+
+    becomes, axis = Conv2d, -3
+
+
+class LazyConv3d(_Lazy, Conv3d):
+    """A :class:`Conv3d` whose ``in_channels`` its first input tells."""
+
+    becomes, axis = Conv3d, -4
+
+
+class LazyConvTranspose1d(_Lazy, ConvTranspose1d):
+    """A :class:`ConvTranspose1d` whose ``in_channels`` its first input tells."""
+
+    becomes, axis = ConvTranspose1d, -2
+
+
+class LazyConvTranspose2d(_Lazy, ConvTranspose2d):
+    """A :class:`ConvTranspose2d` whose ``in_channels`` its first input tells."""
+
+    becomes, axis = ConvTranspose2d, -3
+
+
+class LazyConvTranspose3d(_Lazy, ConvTranspose3d):
+    """A :class:`ConvTranspose3d` whose ``in_channels`` its first input tells."""
+
+    becomes, axis = ConvTranspose3d, -4
+
+
+class LazyBatchNorm1d(_Lazy, BatchNorm1d):
+    """A :class:`BatchNorm1d` whose ``num_features`` its first input tells."""
+
+    becomes, axis = BatchNorm1d, 1
+
+
+class LazyBatchNorm2d(_Lazy, BatchNorm2d):
+    """A :class:`BatchNorm2d` whose ``num_features`` its first input tells."""
+
+    becomes, axis = BatchNorm2d, 1
+
+
+class LazyBatchNorm3d(_Lazy, BatchNorm3d):
+    """A :class:`BatchNorm3d` whose ``num_features`` its first input tells."""
+
+    becomes, axis = BatchNorm3d, 1
+
+
+class LazyInstanceNorm1d(_Lazy, InstanceNorm1d):
+    """An :class:`InstanceNorm1d` whose ``num_features`` its first input tells."""
+
+    becomes, axis = InstanceNorm1d, -2
+
+
+class LazyInstanceNorm2d(_Lazy, InstanceNorm2d):
+    """An :class:`InstanceNorm2d` whose ``num_features`` its first input tells."""
+
+    becomes, axis = InstanceNorm2d, -3
+
+
+class LazyInstanceNorm3d(_Lazy, InstanceNorm3d):
+    """An :class:`InstanceNorm3d` whose ``num_features`` its first input tells."""
+
+    becomes, axis = InstanceNorm3d, -4
