@@ -155,30 +155,6 @@ def test_losses_refuse_targets_of_other_sizes(name: str, sizes: Any) -> None:
     assert words(sg) == words(torch)
 
 
-LAYERS = {
-    "Linear": "nn.functional.linear",
-    "ReLU": "nn.functional.relu",
-    "MSELoss": "nn.functional.mse_loss",
-    "CrossEntropyLoss": "nn.functional.cross_entropy",
-    "BatchNorm2d": "nn.functional.batch_norm",
-    "BCEWithLogitsLoss": "nn.functional.binary_cross_entropy_with_logits",
-    "KLDivLoss": "nn.functional.kl_div",
-    "MaxPool2d": "nn.functional.max_pool2d",
-    "LayerNorm": "nn.functional.layer_norm",
-    "Module": "a class of your own",
-    "Sequential": "one after the other",
-    "ModuleList": "a list",
-    "LSTM": "layers are functions here",
-}
-
-
-@pytest.mark.parametrize("name", LAYERS)
-def test_layers_name_their_function(name: str) -> None:
-    assert hasattr(torch.nn, name)
-    with pytest.raises(AttributeError, match=LAYERS[name]):
-        getattr(sg.nn, name)
-
-
 @pytest.mark.parametrize("name", ["SGD", "Adam", "LBFGS", "lr_scheduler"])
 def test_optimisers_tell_the_step(name: str) -> None:
     """A file that imports them loads; where one is used stands what to write in its place."""

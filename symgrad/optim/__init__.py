@@ -1,4 +1,4 @@
-"""There are no optimisers here: this room stands for torch.optim, and tells for each name what to write instead.
+"""The base class for optimisers of users' own; for each one of torch's, this room tells what to write instead.
 
 A step is a line of code under ``no_grad``; SciPy's minimisers take a function that :func:`symgrad.compile` made.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__all__: list[str] = []
+from symgrad.optim.optimizer import Optimizer
+
+__all__ = ["Optimizer"]
 
 _ADAM = (
     "under no_grad(), for every p with its m and v of zeros, at step t: m.lerp_(p.grad, 0.1); "
