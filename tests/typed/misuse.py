@@ -13,6 +13,7 @@ def misspelt(x: sg.Tensor) -> None:
     F.reluu(x)
     sg.func.gradd(lambda x: x)
     sg.nn.Quaternion(2, 3)
+    sg.nn.ELU(slope=2.0)
     x.grad.foo
     x.max(0).value
 

@@ -216,9 +216,38 @@ def ported() -> None:
     assert_type(torch.get_default_dtype(), torch.dtype)
 
 
+class Net(nn.Module):
+    """A network of a user's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Sequential(nn.Linear(3, 4), nn.ReLU(inplace=True), nn.Dropout(0.1))
+        self.scale = nn.Parameter(sg.ones(1))
+
+    def forward(self, x: sg.Tensor) -> sg.Tensor:
+        """Shape (n, 4)."""
+        return self.inner(x) * self.scale  # type: ignore[no-any-return]
+
+
+def modules() -> None:
+    """Layers take torch's arguments, by place and by name."""
+    net = Net().double().eval()
+    assert_type(net, Net)
+    made = (
+        nn.MSELoss(), nn.MSELoss(reduction="sum"), nn.CrossEntropyLoss(sg.ones(4), label_smoothing=0.1),
+        nn.HuberLoss("sum", 2.0), nn.BCELoss(sg.ones(2)), nn.CTCLoss(0), nn.MaxPool2d(2, stride=1), nn.AvgPool3d(2),
+        nn.ELU(2.0), nn.Threshold(0.1, 20.0), nn.Upsample(scale_factor=2.0), nn.LocalResponseNorm(2),
+        nn.HingeEmbeddingLoss(0.5), nn.Softmax(dim=1), nn.Conv1d(2, 3, 3, padding="same"),
+    )  # fmt: skip
+    assert all(isinstance(module, nn.Module) for module in made)
+    names = [name for name, _ in net.named_parameters()]
+    assert_type(names, list[str])
+    net.load_state_dict(net.state_dict())
+
+
 def main() -> None:
     """Run all of it."""
-    for part in (tensors, reductions, shapes, rooms, functions, ported):
+    for part in (tensors, reductions, shapes, rooms, functions, ported, modules):
         part()
 
 

@@ -15,12 +15,10 @@ from symgrad.tensor import Tensor
 class _Loss(Applied):
     """What losses share: weights are buffers, and the two flags of old programs say what the reduction is."""
 
-    reduction: str
-
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        flags = (self.__dict__.pop(flag, None) for flag in ("size_average", "reduce"))
-        self.reduction = reduction_of(self.reduction, *flags)
+        told = self.__dict__
+        told["reduction"] = reduction_of(told["reduction"], told.pop("size_average", None), told.pop("reduce", None))
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Tensor) and name in self._settings.parameters and name not in self._buffers:
@@ -34,16 +32,26 @@ class _Loss(Applied):
         return {name: getattr(self, name) for name in names}
 
 
-class L1Loss(_Loss):
-    """|x - y|."""
-
-    function = staticmethod(functional.l1_loss)
+class _ReducedLoss(_Loss):
     size_average: bool | None = None
     reduce: bool | None = None
     reduction: str = "mean"
 
 
-class MSELoss(_Loss):
+class _WeightedLoss(_Loss):
+    weight: Any = None
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
+
+
+class L1Loss(_ReducedLoss):
+    """|x - y|."""
+
+    function = staticmethod(functional.l1_loss)
+
+
+class MSELoss(_ReducedLoss):
     """(x - y)².
 
     >>> import symgrad as sg
@@ -55,9 +63,6 @@ class MSELoss(_Loss):
     """
 
     function = staticmethod(functional.mse_loss)
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
 
 class SmoothL1Loss(_Loss):
@@ -136,14 +141,10 @@ class KLDivLoss(_Loss):
     log_target: bool = False
 
 
-class BCELoss(_Loss):
+class BCELoss(_WeightedLoss):
     """-y log p - (1 - y) log(1 - p)."""
 
     function = staticmethod(functional.binary_cross_entropy)
-    weight: Any = None
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
 
 class BCEWithLogitsLoss(_Loss):
@@ -167,13 +168,10 @@ class HingeEmbeddingLoss(_Loss):
     reduction: str = "mean"
 
 
-class SoftMarginLoss(_Loss):
+class SoftMarginLoss(_ReducedLoss):
     """log(1 + exp(-y x))."""
 
     function = staticmethod(functional.soft_margin_loss)
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
 
 class MultiMarginLoss(_Loss):
@@ -188,23 +186,16 @@ class MultiMarginLoss(_Loss):
     reduction: str = "mean"
 
 
-class MultiLabelMarginLoss(_Loss):
+class MultiLabelMarginLoss(_ReducedLoss):
     """The same where several classes are right."""
 
     function = staticmethod(functional.multilabel_margin_loss)
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
 
-class MultiLabelSoftMarginLoss(_Loss):
+class MultiLabelSoftMarginLoss(_WeightedLoss):
     """The mean over the classes of the logistic loss of each."""
 
     function = staticmethod(functional.multilabel_soft_margin_loss)
-    weight: Any = None
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
 
 class CosineEmbeddingLoss(_Loss):

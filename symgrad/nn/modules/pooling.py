@@ -66,30 +66,26 @@ class AvgPool1d(_Pool):
             setattr(self, name, (value,) if isinstance(value, int) else value)
 
 
-class AvgPool2d(_Pool):
+class _AvgPool(_Pool):
+    shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+    ceil_mode: bool = False
+    count_include_pad: bool = True
+    divisor_override: int | None = None
+
+
+class AvgPool2d(_AvgPool):
     """The mean of each window of (N, C, H, W)."""
 
     function = staticmethod(functional.avg_pool2d)
-    shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
-    kernel_size: Any
-    stride: Any = None
-    padding: Any = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
-    divisor_override: int | None = None
 
 
-class AvgPool3d(_Pool):
+class AvgPool3d(_AvgPool):
     """The mean of each window of (N, C, D, H, W)."""
 
     function = staticmethod(functional.avg_pool3d)
-    shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
-    kernel_size: Any
-    stride: Any = None
-    padding: Any = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
-    divisor_override: int | None = None
 
 
 class _LPPool(Applied):
