@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -33,14 +32,17 @@ class _Torch(ModuleType):
         return sorted({*super().__dir__(), *dir(importlib.import_module("symgrad"))})
 
 
-class _Finder(MetaPathFinder, Loader):
-    """Finds ``torch`` and its rooms; a room that is a function here, as ``jit`` is, is found as well."""
+class _Finder:
+    """Finds ``torch`` and its rooms; a room that is a function here, as ``jit`` is, is found as well.
+
+    It derives from no class of ``importlib.abc``, which loads 20 modules of Python's for every ``import symgrad``.
+    """
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002
         """The place of a module of torch; None for all other modules."""
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
-        return ModuleSpec(fullname, self, is_package=True) if _room(fullname) is not None else None
+        return ModuleSpec(fullname, _FINDER, is_package=True) if _room(fullname) is not None else None
 
     def create_module(self, spec: ModuleSpec) -> Any:
         """The room itself, which is not loaded again."""
@@ -54,7 +56,7 @@ class _Finder(MetaPathFinder, Loader):
             module.__spec__ = self.kept
 
 
-_FINDER = _Finder()
+_FINDER: Any = _Finder()
 
 
 def _room(name: str) -> Any:

@@ -158,13 +158,14 @@ def _ends(name: str, start: Any, end: Any, steps: Any) -> tuple[Any, Any]:
 
 def _spaced(start: Any, end: Any, steps: int, dtype: Any) -> Any:
     """The values of ``linspace`` to torch's last digit: half of them counted from either end, which mirrors them."""
-    ends = (
-        dtypes.narrowed([start, end], dtype) if dtype.kind in "ui" and steps else np.array([start, end]).astype(dtype)
-    )
+    given = [start, end][:steps]  # a single one is the start, whatever the end
+    ends = dtypes.narrowed(given, dtype) if dtype.kind in "ui" else np.array(given).astype(dtype)
+    if steps < 2:
+        return ends
     wide = ends.astype(np.float64) if dtype.kind in "bui" else ends
-    step = (wide[1] - wide[0]) / wide.dtype.type(max(steps - 1, 1))
+    step = (wide[1] - wide[0]) / wide.dtype.type(steps - 1)
     count = np.arange(steps)
-    near = count < max(steps // 2, 2 - steps)  # a single one is the start
+    near = count < steps // 2
     turns = np.where(near, count, count + 1 - steps).astype(wide.dtype)
     return kernels.fused(step, turns, np.where(near, *wide)).astype(dtype)
 
@@ -191,8 +192,10 @@ def logspace(
     if kind.kind in "ui" and steps > 1:  # as in torch
         dtypes.narrowed(ends, kind)  # raises for an end that the dtype does not have
         ends = int(ends[0]), int(ends[1])
-    exponents = np.linspace(ends[0], ends[int(steps > 1)], int(steps))  # a single one is the start
+    exponents = np.linspace(*ends, int(steps)) if steps > 1 else np.array(ends[:steps])  # a single one is the start
     value = np.power(float(base), exponents)
+    if kind.kind in "ui" and steps == 1:
+        dtypes.narrowed(value, kind)  # raises for a power that the dtype does not have
     return finished("logspace", value.astype(kind), requires_grad, name, options, sized=(*ends, steps))
 
 

@@ -90,6 +90,20 @@ def test_factors_of_one_matrix_in_a_program():
     np.testing.assert_allclose(factor, np.linalg.cholesky(POSITIVE))
 
 
+@pytest.mark.parametrize("name", TRIED)
+def test_programs_for_matrices_with_a_result_are_none_for_others(name):
+    """The integers of programs and of vmap were 0 for all matrices, if the first one had a result, silently."""
+    call, failing = TRIED[name]
+    both = np.stack([POSITIVE, failing])
+    wanted = call(torch, torch.tensor(both)).info.tolist()
+    assert wanted[0] == 0 < wanted[1]
+    program = sg.compile(lambda x: call(sg, x)[1])
+    assert [program(x).tolist() for x in both] == wanted
+    assert sg.vmap(lambda x: call(sg, x)[1])(both).tolist() == wanted
+    out, info = sg.compile(lambda x: tuple(call(sg, x)), POSITIVE)(failing)
+    assert np.isnan(out).all() and info == wanted[1]
+
+
 @pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0), (0, 2, 2)])
 def test_determinants_without_entries(shape: tuple[int, ...]) -> None:
     found = []

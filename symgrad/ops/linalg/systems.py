@@ -16,14 +16,15 @@ from symgrad.op import Op, broadcast_shapes, front, inexact, primitive, refusing
 from symgrad.ops.calls import fits, singular
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.results import Named, named
-from symgrad.ops.calls.still import still, values_of, wrapped_like
+from symgrad.ops.calls.still import decided_by, recorded, still, values_of, wrapped_like
 from symgrad.ops.elementwise.complex import conj, real
-from symgrad.ops.elementwise.select import where
+from symgrad.ops.elementwise.select import isnan, where
 from symgrad.ops.linalg.decompositions import in_linalg, svdvals
 from symgrad.ops.linalg.inverse import check_square, cholesky, inv, solve, solve_triangular_op
 from symgrad.ops.linalg.matrices import mH
 from symgrad.ops.linalg.triangles import tril_op
 from symgrad.ops.reductions.extremes import amax, amin
+from symgrad.ops.reductions.predicates import all_
 from symgrad.ops.reductions.products import eye_op
 from symgrad.ops.reductions.sums import cast, norm, norm_op, sum_
 from symgrad.ops.shapes.joining import narrow
@@ -86,7 +87,10 @@ def _tried(call: Any, A: Any, places: Any, check_errors: bool) -> tuple[Any, Any
     Their results are nan, as are gradients by them.
     """
     try:
-        return call(A), wrapped_like(A, np.zeros(shape_of(A)[:-2], np.int32))
+        out = call(A)
+        if recorded(A):  # programs look at the result, too: at matrices without one they do not hold
+            decided_by(all_(isnan(out)))
+        return out, wrapped_like(A, np.zeros(shape_of(A)[:-2], np.int32))
     except np.linalg.LinAlgError:
         info = places(values_of(A))
         if check_errors or not info.any():

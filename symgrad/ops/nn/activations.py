@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.dtypes import finfo, float64, torch_name
+from symgrad.dtypes import finfo, float64, narrowed, torch_name
 from symgrad.errors import ArgumentError, DtypeError
 from symgrad.notices import notice
 from symgrad.op import Op, front, refusing, shape_of
@@ -163,7 +163,7 @@ def rrelu(
 def threshold(input: Any, threshold: float, value: float) -> Any:
     """``input`` above the threshold, ``value`` elsewhere; both are integers beside integers."""
     if input.dtype.kind in "ui":
-        threshold, value = int(threshold), int(value)
+        threshold, value = (int(narrowed(x, input.dtype)) for x in (threshold, value))
     cut = where(input <= threshold, value, input)
     return by_pieces(bent("threshold", cut, input, threshold, lambda: value + (input - threshold)), input)
 
