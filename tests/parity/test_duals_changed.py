@@ -415,3 +415,55 @@ def test_conjugates_are_views(view):
         found.append([*flat(written(t.tensor(X))), *flat(t.func.jvp(written, (t.tensor(X),), (t.tensor(D),))[1])])
     for got, want in zip(*found, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "y.mul_(1.5)",
+        "y.copy_(p * 3)",
+        "y.add_(p)",
+        "y[0].mul_(p[1])",
+        "y[1:] = 4.0",
+        "y.view(3, 1)[1:].sin_()",
+        "y.zero_()",
+    ],
+)
+@pytest.mark.parametrize("held", ["d * p", "(d * p).view(1, 3)[0]", "(d * p).conj()"])
+def test_changes_under_no_grad_leave_tangents_their_history(change, held):
+    """As they leave that of the values; the tangent lost it, and with it a part of its gradient, silently."""
+    found = []
+    for t in (sg, torch):
+        p = t.tensor([2.0, 0.5, -1.0], dtype=t.float64, requires_grad=True)
+        with t.autograd.forward_ad.dual_level():
+            d = t.autograd.forward_ad.make_dual(t.tensor(D[0]), t.tensor(D[1]))
+            scope = {"d": d, "p": p}
+            y = scope["y"] = eval(held, scope)  # noqa: S307
+            other = y + 0
+            with t.no_grad():
+                exec(change, scope)  # noqa: S102
+            tangent = t.autograd.forward_ad.unpack_dual((y * y + other * p).sum()).tangent
+            found.append([tangent.item(), *t.autograd.grad(tangent, p)[0].tolist()])
+    np.testing.assert_allclose(*found, rtol=1e-12)
+
+
+@pytest.mark.parametrize("inner", ["jacfwd", "jvp"])
+def test_changes_under_no_grad_leave_jacobians_their_history(inner):
+    found = []
+    for t in (sg, torch):
+
+        def energy(x, p, t=t):
+            y = x * p
+            with t.no_grad():
+                y[0].mul_(p[1])
+                y.mul_(1.5)
+            return (y * y).sum() + (y * p).sum()
+
+        def slope(p, t=t):
+            x = t.tensor(D[0])
+            if inner == "jvp":
+                return t.func.jvp(lambda x: energy(x, p), (x,), (x,))[1]
+            return (t.func.jacfwd(lambda x: energy(x, p))(x) * p).sum()
+
+        found.append(t.func.grad(slope)(t.tensor(D[1])).tolist())
+    np.testing.assert_allclose(*found, rtol=1e-12)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from symgrad.op import lookup
+from symgrad.tape.forward.bundle import Bundle
+from symgrad.tape.modes import enable_grad, recording
+
 
 class Place:
     """Where the tangent of a dual and of all its views is kept, and how often it changed.
@@ -40,10 +44,25 @@ class Place:
         return [dual for ref in self.shared if (dual := ref()) is not None]
 
     def write(self, tangent: Any) -> None:
-        """Another tangent from now on."""
+        """Another tangent from now on; where nothing is recorded it has the history of the one before, as in torch."""
         if self.given:
             self.tangent.copy_(tangent)
         else:
-            self.tangent = tangent
+            self.tangent = tangent if recording() else _with_history(tangent, self.tangent)
         self.still, self.branch = False, None
         self.changes += 1
+
+
+def _with_history(tangent: Any, before: Any) -> Any:
+    """The numbers of a tangent with the history of the one that was there before."""
+    if not getattr(before, "requires_grad", False):
+        return tangent
+    bundle = isinstance(before, Bundle)
+    with enable_grad():
+        old = before.each() if bundle else [lookup("clone")(before)]  # others may hold it as it is
+    if not bundle:
+        return old[0].copy_(tangent)
+    rows = tangent.each() if isinstance(tangent, Bundle) and tangent.tag == before.tag else [tangent] * len(old)
+    rows = list(map(_with_history, rows, old))
+    with enable_grad():
+        return before.like(rows)
