@@ -205,7 +205,7 @@ def run_post_hooks(node: Node | Siblings, results: list[Any], g: Any, cls: type,
         origin.known = False  # a custom function that no gradient reached gave one all the same: formulas have none
     if extra is None or not extra.post:
         return results
-    recorded = isinstance(g, Recorded) or (isinstance(node, Siblings) and isinstance(_first(g), Recorded))
+    recorded = isinstance(_first(g) if isinstance(g, Parts) else g, Recorded)
     results = [written_out(r) for r in results]
     for hook in list(extra.post.values()):
         shown = tuple(as_tensor(r, cls) for r in results)

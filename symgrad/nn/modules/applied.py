@@ -23,8 +23,13 @@ class _AppliedSignature(Signature):
     """A class is called with the settings, and a layer with what its function takes beside them."""
 
     def __get__(self, layer: Any, owner: Any) -> inspect.Signature:
+        if layer is None:
+            first = next(kind for kind in owner.__mro__ if {"__init__", "_settings"} & vars(kind).keys())
+            settings: inspect.Signature | None = vars(first).get("_settings")
+            if settings is not None:
+                return settings
         if layer is None or owner.forward is not Applied.forward:
-            return owner._settings if layer is None else super().__get__(layer, owner)
+            return super().__get__(layer, owner)
         taken = inspect.signature(owner.function).parameters.items()
         return inspect.Signature([p for name, p in taken if name not in layer.settings()])
 
@@ -46,7 +51,8 @@ class Applied(Module):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         names = [name for name, kind in inspect.get_annotations(cls).items() if "ClassVar" not in str(kind)]
-        if names:
+        own = "function" in cls.__dict__ or not hasattr(super(cls, cls), "function")
+        if names and own:  # in classes that users derive from a layer, they are attributes as in any class
             rows = [
                 inspect.Parameter(
                     name,

@@ -48,6 +48,12 @@ class BackwardHooks:
 
     def of_result(self, result: Any) -> Any:
         """The result of the call, behind the node that its gradients come in at."""
+        if not isinstance(result, (Tensor, tuple)):
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                f"{type(result)}",
+                stacklevel=2,
+            )
         row = result if isinstance(result, tuple) else (result,)
         places: list[int] | None = None
 
@@ -55,7 +61,9 @@ class BackwardHooks:
             return self._come_in(_spread(places, gradients, len(row)), places or [])
 
         passed, places = _behind_one_node(row, come_in)
-        return passed if isinstance(result, tuple) else passed[0]
+        if not isinstance(result, tuple):
+            return passed[0]
+        return type(result)(*passed) if hasattr(result, "_fields") else passed
 
     def _come_in(self, gradients: Gradients, places: list[int]) -> Gradients | None:
         for hook in self.pre_hooks:

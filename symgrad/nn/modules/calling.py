@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -27,6 +28,19 @@ class _Table(OrderedDict[int, Hook]):
         if prepend:
             self.move_to_end(handle.id, last=False)
         return handle
+
+
+class _Call:
+    """One call of a module: its arguments and its result, as hooks have made them so far."""
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]):
+        self.args, self.kwargs, self.result = args, kwargs, None
+        self.hooked: set[int] = set()  # the numbers of the forward hooks that were called
+
+    def follow(self, changed: Any) -> None:
+        """Take what a hook gave, if it gave something, for the result."""
+        if changed is not None:
+            self.result = changed
 
 
 class Caller(Walker):
@@ -57,36 +71,38 @@ class Caller(Walker):
             self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks or _NOTED
         ):
             return self.forward(*args, **kwargs)
-        called: set[int] = set()
+        call = _Call(args, kwargs)
         try:
-            return self._between_hooks(args, kwargs, called)
+            return self._between_hooks(call)
         except Exception:
             for holder, number, hook in self._with_global("_forward_hooks"):
-                if number in holder._forward_hooks_always_called and number not in called:
-                    self._after(holder, number, hook, args, kwargs, None)
+                if number in holder._forward_hooks_always_called and number not in call.hooked:
+                    try:
+                        call.follow(self._after(holder, number, hook, call))
+                    except Exception as error:  # noqa: BLE001  (that of the call is the one to tell)
+                        warnings.warn(f"a forward hook that is always called raised {error!r}, too.", stacklevel=2)
             raise
 
     def _with_global(self, table: str) -> list[tuple[Any, int, Hook]]:
         """The hooks of all modules, then those of this one: who holds each, its number, and itself."""
         return [(holder, *entry) for holder in (EVERYWHERE, self) for entry in holder.__dict__[table].items()]
 
-    def _between_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int]) -> Any:
+    def _between_hooks(self, call: _Call) -> Any:
         for holder, number, hook in self._with_global("_forward_pre_hooks"):
-            args, kwargs = self._before(holder, number, hook, args, kwargs)
+            call.args, call.kwargs = self._before(holder, number, hook, call.args, call.kwargs)
         backward = None
         full, partial, pre_hooks = self._of_backward()
         if full or pre_hooks:
             backward = BackwardHooks(self, full, pre_hooks)
-            args = backward.of_inputs(args)
-        result = self.forward(*args, **kwargs)
+            call.args = backward.of_inputs(call.args)
+        call.result = self.forward(*call.args, **call.kwargs)
         for holder, number, hook in self._with_global("_forward_hooks"):
-            called.add(number)
-            changed = self._after(holder, number, hook, args, kwargs, result)
-            result = result if changed is None else changed
-        result = result if backward is None else backward.of_result(result)
+            call.hooked.add(number)
+            call.follow(self._after(holder, number, hook, call))
+        call.follow(None if backward is None else backward.of_result(call.result))
         if partial:
-            hang_on_last_node(self, partial, result)
-        return result
+            hang_on_last_node(self, partial, call.result)
+        return call.result
 
     def _of_backward(self) -> tuple[list[Hook], list[Hook], list[Hook]]:
         """The backward hooks: full ones, those of the last node alone, and those that are called before."""
@@ -112,8 +128,9 @@ class Caller(Walker):
             )
         return changed
 
-    def _after(self, holder: Any, number: int, hook: Hook, args: Any, kwargs: dict[str, Any], result: Any) -> Any:
-        return hook(self, args, *((kwargs,) if number in holder._forward_hooks_with_kwargs else ()), result)
+    def _after(self, holder: Any, number: int, hook: Hook, call: _Call) -> Any:
+        named = (call.kwargs,) if number in holder._forward_hooks_with_kwargs else ()
+        return hook(self, call.args, *named, call.result)
 
     # ------------------------------------------------------------------------------------ registering
 

@@ -110,7 +110,9 @@ class Sequential(_Row):
         return input
 
     def insert(self, i: int, module: Any) -> Self:
-        """Put a module before the one at a place."""
+        """Put a module before the one at a place; raises ``IndexError`` for places that are not there."""
+        if not -len(self) <= i <= len(self):
+            raise OutOfBounds(f"Index out of range: {i}")
         self._put_before(i, module)
         return self
 
@@ -125,6 +127,9 @@ class Sequential(_Row):
         return Sequential(*itertools.chain.from_iterable(itertools.repeat(list(self), times)))
 
     __rmul__ = __mul__
+
+    def __imul__(self, times: int) -> Self:
+        return self.extend((self * times)[len(self) :])
 
     def _of(self, items: list[tuple[str, Any]]) -> Any:
         return type(self)(OrderedDict(items))
@@ -360,6 +365,11 @@ class ParameterDict(Module):
     def __or__(self, other: Any) -> ParameterDict:
         both = self.copy()
         both.update(other)
+        return both
+
+    def __ror__(self, other: Any) -> Any:
+        both = other.copy()
+        both.update(self)
         return both
 
     def __ior__(self, other: Any) -> Self:

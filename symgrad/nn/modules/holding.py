@@ -116,10 +116,11 @@ class Holder:
 
     def _name_below(self, name: str, module: Any) -> None:
         """The parameters of a module go by the place that it has now."""
-        stack = [("", module)]
+        stack, seen = [("", module)], {None}
         while stack:
             path, holder = stack.pop()
-            if holder is not None:
+            if holder not in seen:
+                seen.add(holder)
                 for key, parameter in holder._parameters.items():
                     if parameter is not None:
                         name_after(parameter, f"{name}.{path}{key}", identifier(path + key))

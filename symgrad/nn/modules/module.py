@@ -13,6 +13,7 @@ from symgrad.nn.modules.calling import (
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
+from symgrad.nn.modules.holding import Holder
 from symgrad.nn.modules.state import Keeper
 
 __all__ = [
@@ -74,6 +75,8 @@ class Module(Keeper):
             )
         super().__init__()
         object.__setattr__(self, "training", True)
+        if self.call_super_init:
+            super(Holder, self).__init__(*args, **kwargs)  # what else a class derives from
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take the state of a copy or of a file; classes that change old states begin with this."""

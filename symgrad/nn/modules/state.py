@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -43,6 +44,7 @@ class Keeper(Caller):
             "_load_state_dict_post_hooks",
         ):
             object.__setattr__(self, hooks, OrderedDict())
+        object.__setattr__(self, "_state_dict_hooks_of_changes", set())
 
     # ------------------------------------------------------------------------------------ out
 
@@ -63,8 +65,12 @@ class Keeper(Caller):
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook in self._state_dict_hooks.values():
-            destination = hook(self, destination, prefix, local) or destination
+        for number, hook in self._state_dict_hooks.items():
+            changed = hook(self, destination, prefix, local)
+            if changed is not None and number in self._state_dict_hooks_of_changes:
+                destination = changed
+            elif changed is not None:
+                raise AutogradError("state_dict post-hook must return None: it changes the dict in place.")
         return destination
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
@@ -172,9 +178,11 @@ class Keeper(Caller):
                 f"current model is {tensor.shape}."
             )
         if local.get("assign_to_params_buffers"):
-            is_parameter = name in self._parameters
-            made = value if not is_parameter or isinstance(value, Parameter) else Parameter(value, tensor.requires_grad)
-            setattr(self, name, made)
+            if name in self._parameters and isinstance(value, Parameter):
+                value.requires_grad_(tensor.requires_grad)
+            elif name in self._parameters:
+                value = Parameter(value, tensor.requires_grad)
+            setattr(self, name, value)
             return None
         with no_grad():
             tensor.copy_(value)
@@ -190,11 +198,15 @@ class Keeper(Caller):
         """``hook(module, state_dict, prefix, local_metadata)`` is called after the state is written."""
         return _enter(self._state_dict_hooks, hook)
 
-    _register_state_dict_hook = register_state_dict_post_hook
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """As :meth:`register_state_dict_post_hook`, of a hook that may give another dict."""
+        handle = _enter(self._state_dict_hooks, hook)
+        self._state_dict_hooks_of_changes.add(handle.id)
+        return handle
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)``, before loading."""
-        return _enter(self._load_state_dict_pre_hooks, lambda *args: hook(self, *args))
+        return _enter(self._load_state_dict_pre_hooks, functools.partial(hook, self))  # is copied with the module
 
     def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> Any:
         return (

@@ -201,6 +201,8 @@ class Walker(Holder):
         def moved(tensor: Any) -> Any:
             cast = dtype if tensor.is_floating_point() or tensor.is_complex() else None
             there = {"dtype": cast, **({} if device is None else {"device": device}), **rest}
+            if tensor.ndim not in (4, 5):
+                there.pop("memory_format", None)  # which says how images lie
             return tensor.to(**there)
 
         return self._apply(moved)
