@@ -14,6 +14,9 @@ pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 
 REFUSED = """
 t.where(T(2, 2), T(2, 2), T(2, 2))
+t.view_as_complex(T(3, 4)[:, ::2])
+t.view_as_complex(T(2, 3).t())
+t.view_as_complex(T(3, 1).expand(3, 2))
 t.linspace(0, 300, 3, dtype=t.uint8)
 t.linspace(float("nan"), 1, 3, dtype=t.int32)
 t.logspace(0, float("inf"), 3, dtype=t.int32)

@@ -473,6 +473,11 @@ def view_as_complex(input: Any) -> Any:
         )
     if shape_of(input)[-1:] != (2,):
         raise ShapeError(f"Tensor must have a last dimension of size 2, got shape {tuple(shape_of(input))}")
+    if getattr(input, "_is_view", bool)() and input.stride(-1) != 1:  # a copy, in which changes would be lost
+        raise AutogradError(
+            f"Tensor must have a last dimension with stride 1, got strides {tuple(input.stride())}: both parts of a "
+            "number lie side by side in a view. Make a copy, view_as_complex(t.contiguous())."
+        )
     return view_as_complex_op(input)
 
 
