@@ -140,7 +140,8 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any =
     return FUNCTIONS["count_nonzero"](sizes > limit, -1)
 
 
-def chain_matmul(*matrices: Any, out: Any = None) -> Any:
+@functools.partial(with_out, "chain_matmul")
+def chain_matmul(*matrices: Any) -> Any:
     """The product of several matrices; torch's old name for :func:`multi_dot`, with its warning.
 
     >>> import symgrad as sg
@@ -157,7 +158,7 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     for matrix in matrices:
         if len(shape_of(matrix)) != 2:
             raise ShapeError(f"Tensor dimension is {len(shape_of(matrix))}, expected 2 instead.")
-    return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices, out=out)
+    return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices)
 
 
 def frobenius_norm(input: Any, dim: Any, keepdim: bool = False, *, out: Any = None) -> Any:

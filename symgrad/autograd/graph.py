@@ -410,9 +410,11 @@ def tensor_at(edge: GradientEdge) -> Any:
     place = edge.node.node if edge.ownership_token is None else edge.ownership_token
     whole = siblings_of(place)
     if whole is not None:
-        place = whole.nodes[edge.output_nr]()
+        place = whole.nodes[edge.output_nr]() if 0 <= edge.output_nr < len(whole.nodes) else None
     elif place.dtype is None:
         place = (place.params or {})["run"].place(edge.output_nr)
+    elif edge.output_nr and edge.ownership_token is None:
+        place = None  # the node of one result
     if place is None:
         raise AutogradError(
             f"output {edge.output_nr} of {edge.node.name()} does not exist, or nobody holds it any more"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import symgrad as sg
 from tests.functions import parted
 from tests.leaves import leaf
 
@@ -202,3 +203,12 @@ def test_names_of_changes_inside_gradients(t):
     assert ("CopySlices", "torch::autograd::CopySlices") in names
     assert ("CopyBackwards", "torch::autograd::CopyBackwards") in names
     assert not {name for _, name in names} & {"CopySlices", "CopyBackwards"}
+
+
+@pytest.mark.parametrize("number", [3, -1])
+def test_edges_of_results_that_a_node_does_not_have(number):
+    """They were those of its only result; torch reads memory that is none of its own."""
+    x = leaf(sg, [1.0, 2.0])
+    for out in (x * 2, x.max(0).values):
+        with pytest.raises(RuntimeError, match=f"output {number} of .* does not exist"):
+            sg.autograd.grad(out.sum(), sg.autograd.graph.GradientEdge(out.grad_fn, number))

@@ -105,3 +105,12 @@ def test_places_in_the_memory_of_an_argument(name: str) -> None:
         x = t.tensor(np.array([1.0, 2.0, 3.0]))
         with pytest.raises(RuntimeError, match="refer to a single memory location"):
             APART[name](t, x, out=x)
+
+
+@pytest.mark.filterwarnings("ignore:.*chain_matmul")
+def test_the_place_of_a_product_of_one_matrix():
+    """It kept what it had: out= was taken and ignored."""
+    for t in (sg, torch):
+        out = t.zeros(2, 2)
+        assert t.chain_matmul(t.ones(2, 2), out=out) is out
+        assert out.tolist() == [[1, 1], [1, 1]]

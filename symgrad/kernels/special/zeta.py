@@ -48,7 +48,7 @@ def hurwitz(s: Any, q: Any) -> Any:
     s, q = np.asarray(s), np.asarray(q)
     s, q = np.broadcast_arrays(s.astype(np.float64), q.astype(np.float64))
     pole = (q <= 0) & (q == np.floor(q))
-    good = (s > 1) & ~pole & ((q > 0) | (s == np.floor(s))) & np.isfinite(q)
+    good = (s > 1) & ~pole & ((q > 0) | (s == np.floor(s))) & np.isfinite(q) & np.isfinite(s)
     power, start = np.where(good, s, 2.0), np.where(good, q, 1.0)
     head = np.zeros_like(start)
     with np.errstate(all="ignore"):
@@ -56,7 +56,9 @@ def hurwitz(s: Any, q: Any) -> Any:
             head = np.where(start <= 0, head + np.where(start == 0, 1.0, start) ** -power, head)
             start = np.where(start <= 0, start + 1, start)
         out = head + zeta(power, start)
+        first = q**-s  # of which nothing else is left far out
     end = np.where((s == 1) | (pole & (s > 1)), np.inf, np.where((q == np.inf) & (s > 1), 0.0, np.nan))
+    end = np.where((s == np.inf) & (q > 0) & np.isfinite(q), first, end)
     return np.where(good, out, end).astype(dtype, copy=False)[()]
 
 
