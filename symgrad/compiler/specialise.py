@@ -8,6 +8,7 @@ Values that the traced function looked at are guards: a call that would see othe
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from types import BuiltinFunctionType, FunctionType
@@ -39,7 +40,7 @@ from symgrad.tape import containers
 from symgrad.tape.formulas.constants import grown_recipe, made_as
 from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.following import is_followed
-from symgrad.tape.watching.surroundings import surroundings
+from symgrad.tape.watching.surroundings import values_and_ways
 from symgrad.tensor import Tensor
 
 VARIANTS = 16
@@ -242,7 +243,8 @@ class Specialised:
         constants = [(a, outside[a.name]) for a in program.arguments if a.default is not None]
         live = [(a, tensor) for a, tensor in constants if tensor is not None]  # others were changed in place since
         meant = of_tensors(args) if has_two_meanings(self.function) else None
-        made = Variant(program, program.guards, surroundings(self.function), live, example, meant)
+        around = [*itertools.chain(*values_and_ways(self.function))]
+        made = Variant(program, program.guards, around, live, example, meant)
         kept = self.variants.setdefault(key, [])
         kept[:] = [v for v in kept if all(outer.same for outer in v.surroundings)]
         kept.append(made)

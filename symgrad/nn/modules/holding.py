@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from symgrad.errors import ArgumentError, MemberError
 from symgrad.nn.parameter import Buffer, Parameter
@@ -37,7 +37,12 @@ def name_after(parameter: Any, path: str, before: str | None) -> None:
 
 
 class Holder:
-    """Sorts what is assigned to attributes: parameters, buffers and modules have places of their own."""
+    """Sorts what is assigned to attributes: parameters, buffers and modules have places of their own.
+
+    _shelves  the dicts that what a call computes depends on: a program of a module holds while these are the same
+    """
+
+    _shelves: ClassVar[tuple[str, ...]] = (*_SHELVES, "_forward_pre_hooks", "_forward_hooks")
 
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]

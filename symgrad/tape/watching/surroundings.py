@@ -158,6 +158,8 @@ def _places(thing: Any, modules: set[str]) -> Iterator[tuple[Callable[[Any], Any
 def _attributes(thing: Any, modules: set[str]) -> Iterator[tuple[Callable[[Any], Any], Any, str]]:
     """The places of an object's attributes; of its class and what that is made of only in these modules."""
     kind = thing if isinstance(thing, type) else type(thing)
+    if kind is not thing and hasattr(kind, "_shelves"):
+        yield from _members(thing)
     kinds = [each for each in kind.__mro__ if each.__module__ in modules]
     for each in kinds if kind is thing else (thing, *kinds):
         own = getattr(each, "__dict__", {})
@@ -168,6 +170,24 @@ def _attributes(thing: Any, modules: set[str]) -> Iterator[tuple[Callable[[Any],
     for slots in (vars(each).get("__slots__", ()) for each in kinds):
         names = (slots,) if isinstance(slots, str) else tuple(slots)
         yield from ((functools.partial(getattr, thing), name, name) for name in names)
+
+
+def _length(shelf: Any, _: Any) -> int:
+    return min(len(shelf), MOST)  # a small number, of which CPython has one object
+
+
+def _members(module: Any) -> Iterator[tuple[Callable[[Any], Any], Any, str]]:
+    """The places of what a module holds, on shelves of its own, of its ``forward``, and whether it is in training.
+
+    Code of other files reads them, as that of layers, so that they count whether or not they are mentioned.
+    """
+    own = vars(module)
+    yield own.__getitem__, "training", ""
+    yield functools.partial(_class_attribute, type(module)), "forward", ""
+    yield own.get, "forward", ""
+    for shelf in (own[name] for name in type(module)._shelves if name in own):
+        yield functools.partial(_length, shelf), None, ""
+        yield from ((shelf.__getitem__, name, "") for name in list(shelf)[:MOST])
 
 
 def _words(code: types.CodeType) -> set[str]:
