@@ -7,6 +7,7 @@ so code may look at its version, and what is set there changes nothing here.
 
 from __future__ import annotations
 
+import copyreg
 import importlib
 import sys
 from collections.abc import Sequence
@@ -26,6 +27,10 @@ class _Torch(ModuleType):
     __version__ = REFEREE
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":  # from torch import * gives functions, too; from symgrad import * does not
+            ours = importlib.import_module("symgrad")
+            public = (name for name in dir(ours) if not name.startswith("_") and hasattr(ours, name))
+            return [name for name in public if not isinstance(getattr(ours, name), ModuleType)]
         return getattr(importlib.import_module("symgrad"), name)
 
     def __dir__(self) -> list[str]:
@@ -78,6 +83,24 @@ def _room(name: str) -> Any:
         return None
 
 
+_HOMES = {
+    "Tensor": ("symgrad.tensor.tensor", "torch"),
+    "Parameter": ("symgrad.nn.parameter", "torch.nn.parameter"),
+}
+"""Where classes are that say they are torch's, and what they say."""
+
+
+def at_home(name: str) -> Any:
+    """A class of tensors by its name: what pickles refer to, which torch itself may read elsewhere."""
+    return getattr(importlib.import_module(_HOMES[name][0]), name)
+
+
+def _reference(kind: type) -> Any:
+    """What a pickle writes for a class of tensors."""
+    name = kind.__qualname__
+    return (at_home, (name,)) if name in _HOMES and at_home(name) is kind else name
+
+
 def install_as_torch() -> None:
     """From now on ``import torch`` gives this library: programs and packages written for torch run as they are.
 
@@ -101,8 +124,10 @@ def install_as_torch() -> None:
             "it before the first import of torch, or run the program by python -m symgrad run PROGRAM."
         )
     sys.meta_path.insert(0, _FINDER)
-    for name, module in (("Tensor", "torch"), ("nn.Parameter", "torch.nn.parameter")):
-        _room(f"torch.{name}").__module__ = module  # by which packages that take many libraries' arrays tell them
+    for name, (_, module) in _HOMES.items():
+        kind = at_home(name)
+        kind.__module__ = module  # by which packages that take many libraries' arrays tell them
+        copyreg.pickle(type(kind), _reference)
 
 
 def loaded_torch() -> Any:

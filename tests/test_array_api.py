@@ -159,3 +159,21 @@ def test_all_names_of_the_standard_are_there() -> None:
     assert told <= set(xp.__all__)
     assert set(LINALG) == set(xp.linalg.__all__)
     assert all(hasattr(xp, name) for name in xp.__all__)
+
+
+def test_arguments_of_the_standard_that_numpy_has_not() -> None:
+    x, c = sg.tensor([[1.0, 3.0, 2.0]], requires_grad=True), sg.tensor([3 + 4j, -0.6 + 1.4j])
+    assert xp.sort(x, descending=True).tolist() == [[3, 2, 1]]
+    assert xp.argsort(x, axis=1, descending=True).tolist() == [[1, 2, 0]]
+    assert xp.vecdot(x, x, axis=0).tolist() == [1, 9, 4]
+    assert xp.expand_dims(x).shape == (1, 1, 3)
+    assert xp.clip(x).tolist() == x.tolist()
+    assert xp.finfo(x).bits == 32
+    assert xp.iinfo(sg.tensor(1)).bits == 64
+    assert xp.round(c).tolist() == [3 + 4j, -1 + 1j]
+    np.testing.assert_allclose(xp.sign(c).numpy(), c.numpy() / abs(c.numpy()), rtol=1e-6)
+    for there in (xp, np):  # NumPy's own function hears the same of a tensor
+        with pytest.raises(ValueError, match="size not equal to one"):
+            there.squeeze(x, axis=1)
+    (xp.sort(x, descending=True)[0] @ sg.tensor([1.0, 10.0, 100.0])).backward()
+    assert x.grad.tolist() == [[100, 1, 10]]

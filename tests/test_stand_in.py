@@ -122,3 +122,33 @@ def test_solvers_of_scipy_take_gradients_as_tensors() -> None:
         found = optimize.minimize(rosenbrock, np.array([-1.0, 1.0]), jac=True, method=method, tol=1e-9)
         assert isinstance(found.x, np.ndarray)
         np.testing.assert_allclose(found.x, 1, atol=1e-3)
+
+
+def test_files_that_are_written_inside_are_read_outside(tmp_path: Path) -> None:
+    """A tensor says that its class is torch's, where files do not: torch itself would be asked for it."""
+    inside = (
+        "import symgrad\nsymgrad.install_as_torch()\nimport pickle, torch\n"
+        "things = {'x': torch.ones(2, requires_grad=True), 'layer': torch.nn.Linear(2, 1), 'class': torch.Tensor}\n"
+        "torch.save(things, 'things.pt')\ntorch.save({'p': torch.nn.Parameter(torch.ones(1))}, 'state.pt')\n"
+        "print(torch.load('state.pt', weights_only=True), pickle.loads(pickle.dumps(torch.Tensor)) is torch.Tensor)"
+    )
+    assert "Parameter containing" in (told := _run("-c", inside, cwd=tmp_path)), told
+    assert told.rstrip().endswith("True")
+    outside = (
+        "import sys, symgrad as sg\nthings = sg.load('things.pt')\nsg.load('state.pt', weights_only=True)\n"
+        "print(things['layer'](things['x']).shape, things['class'] is sg.Tensor, 'torch' in sys.modules)"
+    )
+    assert _run("-c", outside, cwd=tmp_path).strip() == "torch.Size([1]) True False"
+
+
+def test_modules_that_run_by_name_have_arguments(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import sys, torch\nprint(sys.argv[1:], torch.__version__)", encoding="utf-8")
+    told = _run("-m", "symgrad", "run", "-m", "mine", "-q", "--steps", "3", "-m", cwd=tmp_path)
+    assert told.strip() == "['-q', '--steps', '3', '-m'] 2.13.0"
+
+
+def test_all_names_are_imported_at_once(tmp_path: Path) -> None:
+    program = (
+        "import symgrad\nsymgrad.install_as_torch()\nfrom torch import *\nprint(tensor([1.0]).sum(), float64.itemsize)"
+    )
+    assert _run("-c", program, cwd=tmp_path).strip() == "tensor(1.) 8"

@@ -57,25 +57,25 @@ from symgrad.dtype_objects import (
     uint32,
     uint64,
 )
-from symgrad.dtypes import finfo, iinfo
 from symgrad.tensor.creation import tensor
 
 __array_api_version__ = "2024.12"
 
 _OF_NUMPY = (
-    "abs", "acos", "acosh", "add", "all", "any", "argmax", "argmin", "argsort", "asin", "asinh", "atan",
+    "abs", "acos", "acosh", "add", "all", "any", "argmax", "argmin", "asin", "asinh", "atan",
     "atan2", "atanh", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or",
     "bitwise_right_shift", "bitwise_xor", "broadcast_arrays", "broadcast_to", "ceil", "clip", "concat", "conj",
-    "copysign", "cos", "cosh", "count_nonzero", "diff", "divide", "equal", "exp", "expand_dims", "expm1",
+    "copysign", "cos", "cosh", "count_nonzero", "diff", "divide", "equal", "exp", "expm1",
     "flip", "floor", "floor_divide", "greater", "greater_equal", "hypot", "imag", "isfinite", "isinf", "isnan",
     "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not",
     "logical_or", "logical_xor", "matmul", "matrix_transpose", "max", "maximum", "mean", "min", "minimum",
     "moveaxis", "multiply", "negative", "nextafter", "nonzero", "not_equal", "permute_dims", "positive", "pow",
-    "prod", "real", "reciprocal", "remainder", "repeat", "reshape", "roll", "round", "searchsorted", "sign",
-    "signbit", "sin", "sinh", "sort", "sqrt", "square", "squeeze", "stack", "subtract", "sum", "take",
-    "take_along_axis", "tan", "tanh", "tensordot", "tile", "tril", "triu", "trunc", "vecdot", "where",
+    "prod", "real", "reciprocal", "remainder", "repeat", "reshape", "roll", "searchsorted",
+    "signbit", "sin", "sinh", "sqrt", "square", "squeeze", "stack", "subtract", "sum", "take",
+    "take_along_axis", "tan", "tanh", "tensordot", "tile", "tril", "triu", "trunc", "where",
 )  # fmt: skip
 globals().update(of_numpy(np, _OF_NUMPY))
+vecdot = linalg.vecdot  # type: ignore[attr-defined]
 
 e, inf, nan, pi, newaxis = math.e, math.inf, math.nan, math.pi, None
 bool = sg.bool
@@ -94,6 +94,41 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> An
 def can_cast(from_: Any, to: Any, /) -> Any:
     """Whether a dtype, or that of a tensor, becomes another one without loss of its kind."""
     return np.can_cast(_dtype(from_), to)
+
+
+def argsort(x: Any, /, *, axis: int = -1, descending: Any = False, stable: Any = True) -> Any:
+    """The places of the entries in order along an axis."""
+    return sg.argsort(x, axis, descending, stable=stable)
+
+
+def sort(x: Any, /, *, axis: int = -1, descending: Any = False, stable: Any = True) -> Any:
+    """The entries in order along an axis."""
+    return sg.sort(x, dim=axis, descending=descending, stable=stable)[0]
+
+
+def expand_dims(x: Any, /, *, axis: Any = 0) -> Any:
+    """``x`` with an axis of one entry at a place, or with several."""
+    return np.expand_dims(x, axis)
+
+
+def round(x: Any, /) -> Any:
+    """The nearest whole numbers; of complex numbers, both parts are rounded."""
+    return sg.complex(sg.round(x.real), sg.round(x.imag)) if x.is_complex() else sg.round(x)
+
+
+def sign(x: Any, /) -> Any:
+    """-1, 0 or 1; of complex numbers, x/|x|."""
+    return sg.sgn(x) if x.is_complex() else sg.sign(x)
+
+
+def finfo(type: Any, /) -> Any:
+    """What there is to know of a dtype of floats, or of that of a tensor."""
+    return sg.finfo(_dtype(type))
+
+
+def iinfo(type: Any, /) -> Any:
+    """What there is to know of a dtype of whole numbers, or of that of a tensor."""
+    return sg.iinfo(_dtype(type))
 
 
 def isdtype(dtype: Any, kind: Any) -> Any:
@@ -152,10 +187,11 @@ def _dtype(thing: Any) -> Any:
 
 
 __all__ = [  # noqa: PLE0604
-    *_OF_NUMPY, "__array_api_version__", "__array_namespace_info__", "arange", "asarray", "astype", "bool", "can_cast",
-    "complex64", "complex128", "cumulative_prod", "cumulative_sum", "e", "empty", "empty_like", "eye", "fft", "finfo",
-    "float32", "float64", "from_dlpack", "full", "full_like", "iinfo", "inf", "int8", "int16", "int32", "int64",
-    "isdtype", "linalg", "linspace", "meshgrid", "nan", "newaxis", "ones", "ones_like", "pi", "result_type", "std",
-    "uint8", "uint16", "uint32", "uint64", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack",
-    "var", "zeros", "zeros_like",
+    *_OF_NUMPY, "__array_api_version__", "__array_namespace_info__", "arange", "argsort", "asarray", "astype", "bool",
+    "can_cast", "complex64", "complex128", "cumulative_prod", "cumulative_sum", "e", "empty", "empty_like",
+    "expand_dims", "eye", "fft", "finfo", "float32", "float64", "from_dlpack", "full", "full_like", "iinfo", "inf",
+    "int8", "int16", "int32", "int64", "isdtype", "linalg", "linspace", "meshgrid", "nan", "newaxis", "ones",
+    "ones_like", "pi", "result_type", "round", "sign", "sort", "std", "uint8", "uint16", "uint32", "uint64",
+    "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "var", "vecdot", "zeros",
+    "zeros_like",
 ]  # fmt: skip

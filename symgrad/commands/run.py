@@ -20,7 +20,12 @@ def add_run(commands: Any) -> None:
         "has its formula.",
         epilog="example: python -m symgrad run train.py --epochs 3",
     )
-    parser.add_argument("-m", dest="module", metavar="MODULE", help="a module to run, as in python -m MODULE")
+    parser.add_argument(
+        "-m",
+        dest="module",
+        nargs=argparse.REMAINDER,
+        help="a module to run and its arguments, as in python -m MODULE …",
+    )
     parser.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM [ARGUMENT …]", help="what to run")
     parser.set_defaults(run=_run)
 
@@ -32,8 +37,8 @@ def _run(options: argparse.Namespace) -> int:
         raise ArgumentError("run: a program is missing, as in python -m symgrad run train.py.")
     install_as_torch()
     if options.module:
-        sys.argv = [options.module, *options.program]
-        runpy.run_module(options.module, run_name="__main__", alter_sys=True)
+        sys.argv = options.module
+        runpy.run_module(options.module[0], run_name="__main__", alter_sys=True)
         return 0
     program = Path(options.program[0])
     if not program.exists():

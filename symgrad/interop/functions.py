@@ -249,7 +249,20 @@ def _where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
-    return front_of("clamp")(a, a_min if a_min is not None else min, a_max if a_max is not None else max)
+    low, high = a_min if a_min is not None else min, a_max if a_max is not None else max
+    return front_of("clone")(tensor(a)) if low is None and high is None else front_of("clamp")(a, low, high)
+
+
+def _squeeze(a: Any, axis: Any = None) -> Any:
+    """Without axes of one entry: others are refused, which torch leaves as they are."""
+    if axis is None:
+        return a.squeeze()
+    for each in np.atleast_1d(axis).tolist():
+        if a.ndim and a.shape[each] != 1:
+            raise ShapeError(
+                f"cannot select an axis to squeeze out which has size not equal to one: axis {each} of {tuple(a.shape)}"
+            )
+    return a.squeeze(axis)
 
 
 def _dot(a: Any, b: Any) -> Any:
@@ -394,7 +407,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.swapaxes: lambda a, axis1, axis2: a.transpose(axis1, axis2),
     np.moveaxis: lambda a, source, destination: a.movedim(source, destination),
     np.expand_dims: _expand_dims,
-    np.squeeze: lambda a, axis=None: a.squeeze() if axis is None else a.squeeze(axis),
+    np.squeeze: _squeeze,
     np.broadcast_to: lambda array, shape, subok=False: array.expand(shape),
     np.flip: _flip,
     np.tile: lambda A, reps: A.repeat((1,) * (A.ndim - np.size(reps)) + tuple(np.atleast_1d(reps).tolist())),
