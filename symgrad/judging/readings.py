@@ -68,13 +68,18 @@ def result_named(given: Any, about: Any) -> tuple[Term, str] | None:
 
     A header names it, else it is the function's own name: ``f`` in ``f(1-f)``, or ``-x f(x)``, where that is no symbol.
     """
-    left, sign, right = given.partition("=") if isinstance(given, str) else ("", "", "")
+    if not isinstance(given, str):
+        return None
+    table = table_of(about.symbols)
+    left, sign, right = given.partition("=")
     found = next(filter(None, (re.search(pattern, left) for pattern in _OF_RESULT)), None) if sign else None
     if found is not None and re.search(rf"(?<![a-zA-Z]){re.escape(found[1])}\s*=", right):
         return None
+    alone = next(filter(None, (re.fullmatch(pattern + _CALLED, left) for pattern in _OF_RESULT)), None)
+    if not sign and alone is not None and alone[1].removeprefix("\\") not in table:
+        return None  # a header, which is no formula
     name = about.name if found is None else found[1].removeprefix("\\")
-    table = table_of(about.symbols)
-    if not isinstance(given, str) or not name or name in table:
+    if not name or name in table:
         return None
     names = "|".join(map(re.escape, {*table, *map(name_latex, table)}))
     called = rf"(?<![\w\\]){re.escape(name)}\s*(?:\\left)?\(\s*(?:{names})(?:\s*,\s*(?:{names}))*\s*(?:\\right)?\)"
@@ -87,6 +92,8 @@ _OF_RESULT = (
     r"^\s*(\\?[^\W\d_]+)\s*(?:'|′|\^\s*\{?\\prime)",
 )
 """Headers that name the result: ``∂s/∂x``, ``\\dot{s}``, ``s'``."""
+_CALLED = r"[}\s]*(?:\([^()]*\)\s*)?"
+"""What may be behind one: ``(x)`` in ``s'(x)``."""
 
 
 def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_star: bool = False) -> list[Reading]:

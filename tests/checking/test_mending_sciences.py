@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from symgrad.check import check, inquiry
+from symgrad.check.asking.subject import Subject
+from symgrad.check.mending.points import at_other_sizes
 
 RNG = np.random.default_rng(3)
 A, P, N = (RNG.normal(size=(4, 3)) for _ in range(3))
@@ -233,6 +235,12 @@ def test_mends_are_right_at_other_sizes():
     ridge = Ridge(X, y)  # which has no other sizes
     mend = check(ridge.loss, ridge.grad, x).mend
     assert mend.right == "return 2 * (self.X.T @ (self.X @ w - self.y) / len(self.y))"
+
+
+def test_other_sizes_are_no_longer_the_given_ones():
+    """Of two entries none was taken off, and what was right there counted as right at another size."""
+    subject = Subject(lambda w: (w**2).sum(), [np.ones(2)], [0], ["w"], None)
+    assert [args[0].shape for args in at_other_sizes(subject, {})] == [(3,)]
 
 
 def softmax(z):

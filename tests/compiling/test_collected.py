@@ -8,7 +8,8 @@ import pytest
 
 import symgrad as sg
 from symgrad.formula.accurate.collecting import Horner
-from symgrad.formula.accurate.series import _Expansion
+from symgrad.formula.accurate.series import NearPoint, _Expansion
+from symgrad.formula.accurate.writing import Writer
 
 FUNCTIONS = {
     "tanh": (sg.tanh, mpmath.tanh),
@@ -167,3 +168,34 @@ def test_sums_that_stand_in_many_others_have_one_series(monkeypatch):
 
     sg.compile(sg.func.grad(decayed), np.ones(3))
     assert len(looked) < 1000
+
+
+def test_values_of_a_series_are_no_fractions_of_thousands_of_digits(monkeypatch):
+    """Two steps took two seconds, in the values of one polynomial."""
+    digits = []
+    is_value = NearPoint._is_value
+
+    def noted(self, row, found, x):
+        digits.extend(map(int.bit_length, row))
+        return is_value(self, row, found, x)
+
+    monkeypatch.setattr(NearPoint, "_is_value", noted)
+
+    def grown(x):
+        for _ in range(2):
+            x = x - 0.1 * x / (0.5 + x)
+        return sg.exp(x) - 1
+
+    program = sg.compile(grown, np.ones(3))
+    assert 0 < max(digits) < 1000
+    x = np.array([-0.3, 0.3, 2.0])
+    np.testing.assert_allclose(program(x), grown(sg.tensor(x)).numpy(), rtol=1e-14)
+
+
+def test_a_formula_in_which_no_sum_is_scaled_is_written_once(monkeypatch):
+    """It was written again without scales, which it has not."""
+    writers = []
+    start = Writer.__init__
+    monkeypatch.setattr(Writer, "__init__", lambda self, *args: writers.append(self) or start(self, *args))
+    sg.compile(lambda x: x / (sg.exp(x) - 1), np.ones(3))
+    assert len(writers) == 1

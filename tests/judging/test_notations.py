@@ -88,6 +88,13 @@ CASES = [
         "t=n",
         {},
     ),
+    (r"t = A x \\ - y ; 2 A^\top t", "sum((A@x-y)**2)", "x", "x=n A=n,n y=n", {}),
+    # positive parts of entries
+    (r"2 [x_i]_+", "sum(maximum(0, x)**2)", "x", "x=n", {}),
+    (r"\sum_i [1-y_i (Xw)_i]_{+}", "sum(maximum(0, 1 - y*(X@w)))", None, "X=n,d y=n w=d", {}),
+    # headers that name the result are none of its formulas
+    (r"\phi' = 1-\phi^2", "tanh(x)", "x", "x=", {}),
+    (r"\phi^{\prime}(x) = 1-\phi^2", "tanh(x)", "x", "x=", {}),
     # transposes of pseudo-inverses, and a product with the identity in one word
     (r"2 A^{+\top}", "log(det(A@A.T))", "A", "A=m,n", {}),
     (r"2 A^{\dagger T}", "log(det(A@A.T))", "A", "A=m,n", {}),

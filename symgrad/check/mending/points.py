@@ -51,14 +51,16 @@ def at_other_sizes(subject: Subject, design: Design) -> Iterator[list[Any]]:
     shapes = [subject.args[k].shape for k in subject.data]
     for n in sorted({n for shape in shapes for n in shape if n > 1}):
         for rows in ([*range(n - 1)], [*range(n), 0]):
-            args = subject.given_args()
+            args, changed = subject.given_args(), False
             for k in subject.data:
                 array = made = as_array(args[k])
                 for axis in [axis for axis, size in enumerate(array.shape) if size == n and len(rows) > 1]:
                     made = np.take(made, rows, axis)
                 if made is not array:
                     args[k] = _given_back(subject, k, design[k](made) if k in design else made)
-            yield args
+                    changed = True
+            if changed:  # no axis is shortened to a single entry
+                yield args
 
 
 def _given_back(subject: Subject, k: int, array: Any) -> Any:

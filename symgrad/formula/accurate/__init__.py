@@ -440,13 +440,13 @@ def _written(
         if apart is not None:
             return _multiplied_in(factor, apart)
     for expands in (True, False):
-        reader, found = rewritten(scalar, expands)
+        reader, found, scaled = rewritten(scalar, expands)
         if found is not None and _nearer(scalar, found, price, functions, bounds, alone):
             other = rewritten(scalar, collects=True)[1] if has_gaps(found, bounds=bounds) else None
             if other is not None and has_gaps(found, other, bounds):
                 found = other if _nearer(scalar, other, price, functions, bounds, alone) else found
-            plain = rewritten(scalar, expands, scales=False)[1]
-            if plain not in (None, found) and _nearer(scalar, plain, price, functions, bounds, alone):
+            plain = rewritten(scalar, expands, scales=False)[1] if scaled else None
+            if plain is not None and _nearer(scalar, plain, price, functions, bounds, alone):
                 found = plain if suffices(plain, found, bounds) else found  # 2/(2 + x)/(2 + x)
             return _where_held(scalar, found, bounds, single)
         if not reader.expanded:  # another reading would be the same

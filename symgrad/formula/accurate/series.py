@@ -30,6 +30,8 @@ FAINT = Fraction(1, 2**20)
 """Where an exponential is less than this, what divides by it is a few terms of its series: it may underflow."""
 ROUNDINGS = Fraction(1, 2**50)
 """A formula that is off by no more than so much of its value loses no digits."""
+DIGITS = 256
+"""Binary digits after the point of values that formulas are compared to; fractions of such values have thousands."""
 WIDER = [Fraction(k, 4) for k in (3, 4, 5, 6, 7, 8, 10, 12, 14, 16)]
 RADII = [Fraction(k, 8) for k in (16, 12, 8, 6, 4, 3, 2, 1)] + [Fraction(1, 16), Fraction(1, 64)]
 
@@ -343,21 +345,23 @@ class NearPoint:
         least, self.radius, self.shown = self.shown, radius, shown
         zs = [sign * radius * Fraction(k, 64) / 2**n for k in (37, 63) for n in range(20) for sign in (1, -1)]
         points = [float(self.centre + (2 * self.pole * z / (1 - z) if self.pole else z)) for z in zs]
-        row = substitute([direct], {x: symbol(x.name, ("probes",))})[0]
+        probed = substitute([direct], {x: symbol(x.name, ("probes",))})[0]
         with np.errstate(all="ignore"):
-            found = np.broadcast_to(evaluate(row, {x.name: np.array(points)}), len(points))
-        if all(math.isfinite(v) and self._is_value(float(v), x) for v, x in zip(found, points, strict=True)):
+            found = np.broadcast_to(evaluate(probed, {x.name: np.array(points)}), len(points))
+        first = self.series.coefs[0]
+        row = [_fixed(c * radius**k / first) for k, c in enumerate(self.series.coefs)]
+        if all(math.isfinite(v) and self._is_value(row, float(v), x) for v, x in zip(found, points, strict=True)):
             self.radius, self.shown = FAINT, least
 
-    def _is_value(self, found: float, x: float) -> bool:
-        """Whether the polynomial has this value at x, up to some roundings."""
+    def _is_value(self, row: Sequence[int], found: float, x: float) -> bool:
+        """Whether the polynomial has this value at x, up to some roundings; ``row``: its terms at the radius."""
         h = Fraction(x) - self.centre
-        z = h / (h + 2 * self.pole) if self.pole else h
-        value = Fraction(0)
-        for c in reversed(self.series.coefs):
-            value = c + z * value
-        value *= h**self.power
-        return bool(abs(Fraction(found) - value) <= abs(value) * ROUNDINGS)
+        z = _fixed((h / (h + 2 * self.pole) if self.pole else h) / self.radius)
+        value = 0
+        for term in reversed(row):
+            value = term + (z * value >> DIGITS)
+        exact = Fraction(value, 2**DIGITS) * self.series.coefs[0] * h**self.power
+        return abs(Fraction(found) - exact) <= abs(exact) * ROUNDINGS
 
     def fits(self, radius: Fraction, loosely: bool) -> bool:
         """Whether the polynomial has few terms within the radius, and they do not cancel; ``loosely``: hardly."""
@@ -369,6 +373,10 @@ class NearPoint:
             return False
         self.radius, self.shown = radius, max(shown, 2)
         return True
+
+
+def _fixed(value: Fraction) -> int:
+    return (value.numerator << DIGITS) // value.denominator
 
 
 def _plain(value: Fraction) -> int | float:

@@ -72,6 +72,7 @@ class Writer:
     def __init__(self, field: Field, scales: bool = True):
         self.field = field
         self.scales = scales
+        self.has_scaled = False
         self._written: dict[Any, Any] = {}
         self._generators: dict[int, Any] = {}
 
@@ -347,6 +348,7 @@ class Writer:
             return Fraction(2) ** n, [(conjugate, n)]
         far = self._far(poly) if self.scales and (busy or n < 0) else None
         if far is not None:
+            self.has_scaled = True
             term, scale, degree = far
             return Fraction(1), [(scale, degree * n), (term, n)]
         for write in (self._angle, self._turned, self._sum):
@@ -546,11 +548,11 @@ class Writer:
 
 def rewritten(
     scalar: Term, expands: bool = True, collects: bool = False, scales: bool = True
-) -> tuple[Reader, Term | None]:
+) -> tuple[Reader, Term | None, bool]:
     """A formula of scalars as what it is read as is written; None where it cannot be, or is the same.
 
     ``collects``: sums are multiplied out, so that they can be scaled where their terms would overflow; ``scales``:
-    sums are, where a variable is large.
+    sums are, where a variable is large.  Last comes whether some have been.
     """
     reader = Reader(expands)
     reader.field.collects = collects
@@ -563,5 +565,5 @@ def rewritten(
             short = near_point(reader.field, ratio)
             found = scalar if short is None else call("where", *writer.near(short), scalar)
     except (Unreadable, TooLong, ZeroDivisionError, OverflowError):
-        return reader, None
-    return reader, None if found is scalar else found
+        return reader, None, False
+    return reader, None if found is scalar else found, writer.has_scaled

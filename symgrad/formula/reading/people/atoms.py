@@ -234,7 +234,7 @@ def _iverson(r: Any, text: str) -> Any:
     before, r.inside = r.inside, []
     found = _listed(r, "]")
     r.inside = before
-    if isinstance(found, Indexed) and r.tokens.peek() == "_" and r.tokens.peek(2) != "[":
+    if isinstance(found, Indexed) and r.tokens.peek() == "_" and r.tokens.peek(2) not in ("[", "+"):
         return _of_entries(r, found)
     return cross_matrix(found) if crossing(r) else found
 

@@ -220,7 +220,7 @@ def _is_named_in(before: list[Token], after: list[Token]) -> bool:
     row = [text for _, text, _ in before]
     row = row[len(row) - row[::-1].index(";") :] if ";" in row else row
     name = [text for text in row[: row.index("=")] if text != "&"] if "=" in row else []
-    words = [text for _, text, _ in itertools.takewhile(lambda item: item[0] != "row", after)]
+    words = [text for _, text, _ in itertools.takewhile(lambda item: item[0] != "row" and item[1] != ";", after)]
     return bool(name) and any(name == words[k : k + len(name)] for k in range(len(words)))
 
 
