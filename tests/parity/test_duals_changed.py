@@ -467,3 +467,27 @@ def test_changes_under_no_grad_leave_jacobians_their_history(inner):
 
         found.append(t.func.grad(slope)(t.tensor(D[1])).tolist())
     np.testing.assert_allclose(*found, rtol=1e-12)
+
+
+def test_values_of_an_outer_derivative_change_along_all_that_are_inside_of_it():
+    """By a value that moves along two of three; the derivatives of what has views were mixed up, silently."""
+
+    def third(t, a):
+        def by_the_third(c, b):
+            m = a * 1.0
+            row = m[1:]
+            if t is sg:
+                m.mul_(c[0])
+                row.mul_(b[2])
+            else:
+                m = t.cat([a[:1] * c[0], a[1:] * c[0] * b[2]])
+                row = m[1:]
+            return (m * m * m * c).sum() + (row * row * b[1]).sum()
+
+        def by_the_second(b):
+            return t.func.jacfwd(lambda c: by_the_third(c, b))(b * 2)
+
+        return t.func.jacfwd(by_the_second)(a * 3)
+
+    found = [t.func.jacfwd(lambda a, t=t: third(t, a))(t.tensor(X[0])).tolist() for t in (sg, torch)]
+    np.testing.assert_allclose(*found, rtol=1e-12)

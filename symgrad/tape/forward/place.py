@@ -40,8 +40,8 @@ class Place:
         return self
 
     def family(self) -> list[Any]:
-        """The duals that are known to share the place, some of them twice."""
-        return [dual for ref in self.shared if (dual := ref()) is not None]
+        """The duals that share the place, some of them twice; others did, and were raised to another one."""
+        return [dual for ref in self.shared if (dual := ref()) is not None and dual.place is self]
 
     def write(self, tangent: Any) -> None:
         """Another tangent from now on; where nothing is recorded it has the history of the one before, as in torch."""
