@@ -179,6 +179,19 @@ def test_a_step_is_one_half_at_0_where_that_counts():
 
 
 @pytest.mark.parametrize(
+    "part", [lambda x: x[:2], lambda x: x[:2] * x[-2:], lambda x: x[0], lambda x: x[-1]], ids=["2", "ends", "0", "-1"]
+)
+def test_blocks_of_zeros_and_unit_vectors_are_read_as_they_are_printed(part):
+    """0_{n - 2} and e_{n,0} were errors."""
+
+    def f(x):
+        return (3 * part(x)).sum()
+
+    x = np.arange(1.0, 6.0)
+    assert sg.judge(sg.latex(f, x, wrt="x"), x, of=f, wrt="x")
+
+
+@pytest.mark.parametrize(
     ("text", "of", "shapes", "sentence"),
     [
         (

@@ -121,11 +121,13 @@ def _cases(r: Any, text: str) -> Any:
     return value
 
 
-def _exponential(r: Any, _: str) -> Any:
+def _exponential(r: Any, text: str) -> Any:
     if r.tokens.found("^"):
         return exponential(r, r.group())
     if r.tokens.peek() == "_":
-        return basis(r)
+        size, comma, at = (r.tokens.peek(k) for k in (2, 3, 4))
+        printed = comma == "," and (at == size or at.isdigit())  # e_{n,0} and e_{n,n-1}, which say where they are 1
+        return KINDS["unit"](r, text) if printed else basis(r)
     return Value("o", number(1)) if r.others.get("ones") else Value("s", op("exp", number(1)))
 
 

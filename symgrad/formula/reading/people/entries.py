@@ -68,7 +68,11 @@ def related(size: Any, a: str, relation: str, b: str) -> Indexed:
 
 def basis(r: Any) -> Any:
     """The unit vectors ``e_i``, whose axis is as long as the one that the index runs over."""
-    (place,) = subscript(r)
+    place, *others = subscript(r)
+    if others:
+        raise r.tokens.error(
+            "a unit vector has one index, as in e_i, or its size and the place of its 1, as in e_{n,0}"
+        )
     size = r.index_sizes.get(place.letter)
     if size is None and place.fixed and r.wanted is not None and len(r.wanted) == 1:
         return value_of(op("getitem", op("eye", n=r.wanted[0], dtype="float64"), index=static_index(place.shift)))

@@ -313,6 +313,8 @@ def scripted(items: list[Token]) -> list[Token]:
             out[k : k + 1] = [("ones", r"\mathbf{1}", out[k][2] + j) for j in range(2)]
     words = [text for _, text, _ in out]
     for k, (kind, text, place) in enumerate(out):
+        if _is_block_of_zeros(out, k):
+            out[k] = ("zeros", r"\mathbf{0}", place)
         if words[k + 1 : k + 3] != ["^", "{"]:
             continue
         if kind == "number" and text == "1" and words[k + 3] in TURNED:
@@ -322,6 +324,14 @@ def scripted(items: list[Token]) -> list[Token]:
             last = closing(out, end + 2) + 1
             out[k + 1 : last] = out[end + 1 : last] + out[k + 1 : end + 1]
     return out
+
+
+def _is_block_of_zeros(items: list[Token], k: int) -> bool:
+    r"""Whether ``0_{n - 2}`` comes, with its size, between the ``&``, ``\\`` and ends of a matrix."""
+    if items[k][:2] != ("number", "0") or [text for _, text, _ in items[k + 1 : k + 3]] != ["_", "{"]:
+        return False
+    around = [*items[k - 1 : k], *items[closing(items, k + 2) + 1 :][:1]]
+    return len(around) == 2 and all(kind in ("begin", "row", "end") or text == "&" for kind, text, _ in around)
 
 
 def _unit(items: list[Token], k: int, out: list[Token]) -> int:
