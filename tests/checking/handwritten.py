@@ -217,7 +217,7 @@ PROBLEMS = {
     "normalise": Problem(
         normalise, normalise_vjp, (X,),
         {"norm held": (("term",), "missing"), "sign of projection": (("term",), "wrong sign"),
-         "not divided": (("local factor",), "sqrt(sum(x**2, 1))[:, None] is too many")}),
+         "not divided": (("local factor",), "norm(x, dim=(1,), p=2)[:, None] is too many")}),
     "attention": Problem(
         attention, attention_vjp, (X[:5], RNG.normal(size=(5, 4)), RNG.normal(size=(5, 3))),
         {"scale": (("factor",), "2"), "softmax without its sum": (("term",), "missing"),
