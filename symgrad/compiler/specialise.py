@@ -38,6 +38,7 @@ from symgrad.guesses import OF_PROGRAMS, arrays_meant, missing
 from symgrad.interop.array_calls import has_two_meanings
 from symgrad.tape import containers
 from symgrad.tape.formulas.constants import grown_recipe, made_as
+from symgrad.tape.memory.arrays import look_of
 from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.watching.following import is_followed
 from symgrad.tape.watching.surroundings import values_and_ways
@@ -50,11 +51,13 @@ VARIANTS = 16
 class Variant:
     """One program, its guards, and the tensors outside the function that it reads (``live``).
 
+    Other arrays outside are known by their look: what Python computes of their entries is a number of the program.
+
     ``example`` has the structure of the arguments that it was traced with, and ``shown`` is the program for other
     sizes, once somebody asked for it.
     """
 
-    __slots__ = ("example", "guards", "live", "of_tensors", "program", "same", "seen", "shown", "surroundings")
+    __slots__ = ("example", "guards", "live", "looks", "of_tensors", "program", "same", "seen", "shown", "surroundings")
 
     def __init__(
         self,
@@ -74,12 +77,19 @@ class Variant:
         self.guards = None if guards is None else guards.program
         self.seen = [] if guards is None else guards.seen
         self.surroundings = surroundings
+        self.looks = [(thing, look_of(_entries(thing))) for thing in _read_by_python(surroundings, program, live)]
 
-    def holds(self, arrays: Sequence[Any]) -> bool:
-        """Whether the function would see the same values and surroundings as when it was traced."""
+    def current(self) -> bool:
+        """Whether the surroundings are what they were when the function was traced."""
         for outer in self.surroundings:
             if not outer.same:
                 return False
+        return all(look_of(_entries(thing)) == look for thing, look in self.looks)
+
+    def holds(self, arrays: Sequence[Any]) -> bool:
+        """Whether the function would see the same values and surroundings as when it was traced."""
+        if not self.current():
+            return False
         for a, tensor in self.live:
             if tensor._value.shape != a.default.shape or tensor._value.dtype != a.dtype:
                 return False
@@ -92,6 +102,25 @@ class Variant:
             return False
         found = found if len(self.seen) > 1 else (found,)
         return all(map(self.same, self.seen, found))
+
+
+def _entries(thing: Any) -> Any:
+    """The array of a tensor or of a user."""
+    return np.asarray(thing._value if isinstance(thing, Recorded) else thing)
+
+
+def _read_by_python(surroundings: list[Any], program: Compiled, live: list[tuple[Argument, Any]]) -> list[Any]:
+    """The arrays and tensors from outside whose entries a program does not read anew at each call."""
+    known = [a.default for a in program.arguments if a.default is not None]
+    known += [tensor._value for _, tensor in live]
+    found = {id(outer.value): outer.value for outer in surroundings if isinstance(outer.value, (np.ndarray, Recorded))}
+    return [
+        thing
+        for thing in found.values()
+        if not (isinstance(thing, Recorded) and thing._requires_grad)
+        and _entries(thing).dtype.kind != "O"
+        and not any(np.may_share_memory(_entries(thing), array) for array in known)
+    ]
 
 
 def as_tensor(leaf: Any) -> Any:
@@ -246,7 +275,7 @@ class Specialised:
         around = [*itertools.chain(*values_and_ways(self.function))]
         made = Variant(program, program.guards, around, live, example, meant)
         kept = self.variants.setdefault(key, [])
-        kept[:] = [v for v in kept if all(outer.same for outer in v.surroundings)]
+        kept[:] = [v for v in kept if v.current()]
         kept.append(made)
         if len(kept) > VARIANTS:
             self.variants[key] = []

@@ -107,3 +107,23 @@ def test_training_is_looked_at() -> None:
     same(program, net)
     net.train()
     same(program, net)
+
+
+def test_entries_of_arrays_from_outside_that_python_reads() -> None:
+    """What NumPy and Python compute of them is a number of the program, which is traced again where they changed."""
+    array, tensor, weight = np.ones(3), sg.ones(3, dtype=sg.float64), np.ones(3)
+    functions = [
+        lambda x: x * array.sum(),
+        lambda x: x * array[0],
+        lambda x: x * sg.tensor(array),
+        lambda x: x if array[0] > 5 else x * 2,
+        lambda x: x * tensor[0],
+        lambda x: x * tensor.sum().item(),
+    ]
+    programs = [sg.compile(function, X) for function in functions]
+    read_anew = sg.compile(lambda x: x @ weight, X)
+    array[0], tensor[0], weight[0] = 9, 7, 5
+    for program, function in zip(programs, functions, strict=True):
+        same(program, function)
+    np.testing.assert_allclose(read_anew(X), X @ weight)
+    assert read_anew.traces == 1
