@@ -101,6 +101,20 @@ def _reference(kind: type) -> Any:
     return (at_home, (name,)) if name in _HOMES and at_home(name) is kind else name
 
 
+class _Installing:
+    """What a new process reads before its program: it installs this library there."""
+
+    def __reduce__(self) -> Any:
+        return install_as_torch, ()
+
+
+def _tell_new_processes() -> None:
+    """Processes that multiprocessing starts anew run the program again: ``import torch`` would find torch itself."""
+    spawn: Any = importlib.import_module("multiprocessing.spawn")
+    told = spawn.get_preparation_data
+    spawn.get_preparation_data = lambda name: {**told(name), "symgrad": _Installing()}
+
+
 def install_as_torch() -> None:
     """From now on ``import torch`` gives this library: programs and packages written for torch run as they are.
 
@@ -128,6 +142,7 @@ def install_as_torch() -> None:
         kind = at_home(name)
         kind.__module__ = module  # by which packages that take many libraries' arrays tell them
         copyreg.pickle(type(kind), _reference)
+    _tell_new_processes()
 
 
 def loaded_torch() -> Any:

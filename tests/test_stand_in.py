@@ -152,3 +152,16 @@ def test_all_names_are_imported_at_once(tmp_path: Path) -> None:
         "import symgrad\nsymgrad.install_as_torch()\nfrom torch import *\nprint(tensor([1.0]).sum(), float64.itemsize)"
     )
     assert _run("-c", program, cwd=tmp_path).strip() == "tensor(1.) 8"
+
+
+def test_new_processes_have_it_as_well(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import multiprocessing, torch\n"
+        "def work(line, x):\n    line.put((x * torch.ones(2)).sum().expr)\n"
+        "if __name__ == '__main__':\n"
+        "    context = multiprocessing.get_context('spawn')\n    line = context.Queue()\n"
+        "    process = context.Process(target=work, args=(line, torch.ones(2, requires_grad=True)))\n"
+        "    process.start()\n    print(line.get(timeout=60))\n    process.join()\n",
+        encoding="utf-8",
+    )
+    assert _run("-m", "symgrad", "run", "program.py", cwd=tmp_path).strip() == "sum(x1)"
