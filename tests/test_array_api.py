@@ -177,3 +177,14 @@ def test_arguments_of_the_standard_that_numpy_has_not() -> None:
             there.squeeze(x, axis=1)
     (xp.sort(x, descending=True)[0] @ sg.tensor([1.0, 10.0, 100.0])).backward()
     assert x.grad.tolist() == [[100, 1, 10]]
+
+
+def test_gradients_go_through_rows_of_tensors() -> None:
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    made = xp.asarray([[x[0], 2.0], [3.0, x[1] * x[0]]], dtype=xp.float64)
+    assert made.tolist() == [[1, 2], [3, 2]]
+    assert made.dtype == xp.float64
+    made.sum().backward()
+    assert x.grad.tolist() == [3, 1]
+    with pytest.raises(ValueError, match="has to be copied"):
+        xp.asarray([x, x], copy=False)

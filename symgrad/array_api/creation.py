@@ -11,7 +11,15 @@ Shape = int | tuple[int, ...]
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
     """A tensor of an array, of numbers or of rows of them; it shares memory with an array unless ``copy``."""
-    return sg.asarray(obj, dtype=dtype, device=device, copy=copy)
+    return sg.asarray(obj if copy is False else _stacked(obj), dtype=dtype, device=device, copy=copy)
+
+
+def _stacked(obj: Any) -> Any:
+    """Rows with tensors among them as one tensor, through which gradients go; other things as they are."""
+    if not isinstance(obj, (list, tuple)):
+        return obj
+    parts = [_stacked(part) for part in obj]
+    return sg.stack([sg.asarray(part) for part in parts]) if any(isinstance(p, sg.Tensor) for p in parts) else obj
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
