@@ -191,6 +191,17 @@ def test_blocks_of_zeros_and_unit_vectors_are_read_as_they_are_printed(part):
     assert sg.judge(sg.latex(f, x, wrt="x"), x, of=f, wrt="x")
 
 
+def test_curvatures_of_pairs_are_read_as_they_are_printed():
+    """A number times an array of four axes was no product that fits."""
+
+    def energy(q, m):
+        r = q[:, None] - q[None]
+        return (m[:, None] * m[None] / sg.sqrt((r**2).sum(-1) + 0.1)).sum() / 2
+
+    args = np.cos(np.arange(10.0)).reshape(5, 2), np.arange(1.0, 6.0)
+    assert sg.judge(sg.latex(energy, *args, wrt=("q", "q")), *args, of=energy, wrt=("q", "q"))
+
+
 @pytest.mark.parametrize(
     ("text", "of", "shapes", "sentence"),
     [

@@ -134,7 +134,8 @@ class Products(_TexReader):
     def times(self, a: Any, b: Any) -> Any:
         """The product of two neighbours, or what ``misfit`` makes of one that has no meaning."""
         try:
-            if has_families(a, b) or "t" in (a.kind, b.kind) or self.weighted(a, b):
+            kinds = {a.kind, b.kind}  # a number times an array of any axes is no product of its members
+            if has_families(a, b) or ("t" in kinds and "s" not in kinds) or self.weighted(a, b):
                 return families.product(a, b)
             return super().times(a, b)
         except (FormulaError, ShapeError) as error:
