@@ -8,13 +8,17 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from symgrad.nn import attention, functional, init, utils
-from symgrad.nn.parameter import Buffer, Parameter
+from symgrad.nn import attention as attention
+from symgrad.nn import functional as functional
+from symgrad.nn import init as init
+from symgrad.nn import utils as utils
+from symgrad.nn.parameter import Buffer as Buffer
+from symgrad.nn.parameter import Parameter as Parameter
 
-__all__ = ["Buffer", "Parameter", "attention", "functional", "init", "modules", "utils"]
+_HERE = ["Buffer", "Parameter", "attention", "functional", "init", "modules", "utils"]
 
 if TYPE_CHECKING:
-    from symgrad.nn import modules
+    from symgrad.nn import modules as modules
     from symgrad.nn.modules import *  # noqa: F403
 
 else:
@@ -23,6 +27,8 @@ else:
         modules = importlib.import_module("symgrad.nn.modules")
         if name == "modules":
             return modules
+        if name == "__all__":  # for ``from symgrad.nn import *``
+            return [*_HERE, *modules.__all__]
         if name not in modules.__all__:
             raise AttributeError(f"module 'symgrad.nn' has no attribute {name!r}{modules.instead_of(name)}")
         return getattr(modules, name)

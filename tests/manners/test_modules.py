@@ -302,6 +302,12 @@ def test_formulas_and_programs_of_modules_have_the_arguments_of_forward() -> Non
     assert "def program(input, target):" in sg.compile(nn.MSELoss(), sg.ones(3), sg.ones(3)).source
 
 
+def test_a_star_imports_layers() -> None:
+    names: dict[str, Any] = {}
+    exec("from symgrad.nn import *", names)
+    assert {"Linear", "Module", "functional", "Parameter"} <= set(names)
+
+
 def test_gradients_of_a_module_are_checked() -> None:
     layer = nn.Linear(3, 2).double()
     assert sg.autograd.gradcheck(layer, (sg.randn(4, 3, dtype=sg.float64, requires_grad=True),))
