@@ -40,7 +40,7 @@ IN_MODULE = {
     **dict.fromkeys(("make_vjp", "make_jvp"), "they are func.vjp(f, *args) and func.jvp(f, args, tangents)"),
     **dict.fromkeys(("visualize", "make_dot", "dot_graph", "plot_graph"), _DRAWN),
     **dict.fromkeys(("symbol", "symbols", "Symbol"), "arrays are the symbols: tensor(data, name='x')"),
-    **dict.fromkeys(("Linear", "Module", "Sequential"), "layers are functions here: nn.functional.linear(x, W, b)"),
+    **{name: f"it is nn.{name}" for name in ("Linear", "Module", "Sequential")},
     **dict.fromkeys(("SGD", "Adam", "AdamW", "RMSprop"), "optimisers are a few lines here, which optim.<name> tells"),
     "lambdify": "compile(f, *args) makes a NumPy program; of a SymPy expression, from_sympy(expression) is a function",
     "to_sympy": "it is t.expr of a tensor, formula(f, *args).expr of a function",

@@ -1,6 +1,6 @@
 """Objects that hold tensors, called with other tensors in their place: ``functional_call``, and many of one kind.
 
-There is no base class of modules here.  Any object will do that has tensors as attributes, also in lists, dicts and
+It need not be an ``nn.Module``: any object will do that has tensors as attributes, also in lists, dicts and
 other objects among them; where it has ``named_parameters()`` and ``named_buffers()``, their names count, too.
 """
 

@@ -12,6 +12,7 @@ from typing import Any
 from symgrad.autograd.graphs.hooks import RemovableHandle
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tensor import Tensor
+from symgrad.tensor.gradients import without_gradients
 
 
 class _Required:
@@ -127,15 +128,7 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Take the gradients of all parameters away, or make them zeros."""
         for group in self.param_groups:
-            for param in group["params"]:
-                if param.grad is None:
-                    continue
-                if set_to_none:
-                    param.grad = None
-                elif param.grad.grad_fn is not None:
-                    param.grad.detach_().zero_()
-                else:
-                    param.grad.requires_grad_(False).zero_()
+            without_gradients(group["params"], set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:  # noqa: ARG002
         """Change the parameters once; the class of an optimiser says how."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from symgrad.dtype_objects import KINDS
@@ -207,3 +207,16 @@ class Gradients(Recorded):
         from symgrad.autograd.sweeps.stochastic import reinforce
 
         reinforce(self, reward)
+
+
+def without_gradients(parameters: Iterable[Any], set_to_none: bool) -> None:
+    """Take the gradients of leaves away, or make them zeros without history."""
+    for parameter in parameters:
+        if parameter.grad is None:
+            continue
+        if set_to_none:
+            parameter.grad = None
+        elif parameter.grad.grad_fn is not None:
+            parameter.grad.detach_().zero_()
+        else:
+            parameter.grad.requires_grad_(False).zero_()

@@ -138,14 +138,14 @@ def _run(library: Any, text: str, inputs: list[Any]) -> tuple[list[Any], list[An
     return words, [_numbers(whole), _numbers(grads), _numbers([t for _, t in named])]
 
 
-def _same(ours: Any, theirs: Any) -> None:
+def _same(ours: Any, theirs: Any, rtol: float = 1e-10) -> None:
     if isinstance(theirs, list):
         assert len(ours) == len(theirs)
         for a, b in zip(ours, theirs, strict=True):
-            _same(a, b)
+            _same(a, b, rtol)
     elif theirs is not None:
         assert ours.dtype == theirs.dtype
-        np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-12)  # torch rounds 1/6 to single precision
+        np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=1e-12)
 
 
 @pytest.mark.parametrize(("text", "inputs"), CASES, ids=[f"{text} of {shape}" for text, shape in CASES])
@@ -154,7 +154,8 @@ def test_layers(text: str, inputs: list[Any]) -> None:
         warnings.simplefilter("ignore")
         (words, numbers), (words_there, numbers_there) = (_run(library, text, inputs) for library in (sg, torch))
     assert words == words_there
-    _same(numbers, numbers_there)
+    # torch's slope of this one is 1/6 in single precision, whatever the dtype.
+    _same(numbers, numbers_there, 1e-7 if text == "Hardsigmoid()" else 1e-10)
 
 
 @pytest.mark.parametrize("text", REFUSED)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
+from symgrad import devices
 from symgrad.errors import ArgumentError
 from symgrad.nn.modules.holding import Holder
 from symgrad.tape.modes import no_grad
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import empty
+from symgrad.tensor.gradients import without_gradients
 
 
 class Walker(Holder):
@@ -160,15 +162,7 @@ class Walker(Holder):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Take the gradients of all parameters away, or make them zeros."""
-        for parameter in self.parameters():
-            if parameter.grad is None:
-                continue
-            if set_to_none:
-                parameter.grad = None
-            elif parameter.grad.grad_fn is not None:
-                parameter.grad.detach_().zero_()
-            else:
-                parameter.grad.requires_grad_(False).zero_()
+        without_gradients(self.parameters(), set_to_none)
 
     def _apply(self, fn: Callable[[Any], Any], recurse: bool = True) -> Self:
         """Every parameter, gradient and buffer has the values ``fn(tensor)`` from now on."""
@@ -260,7 +254,7 @@ def _where(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, dic
             rest["non_blocking"] = arg
         elif isinstance(arg, Tensor):
             other = arg
-        elif isinstance(arg, str) or type(arg).__name__ == "device":
+        elif isinstance(arg, (str, devices.device)):
             device = arg
         elif arg is not None:
             dtype = arg
