@@ -20,6 +20,7 @@ from symgrad.autograd.sweeps.rescue import spelled_later
 from symgrad.compiler.called import by_position, completed, most_of
 from symgrad.compiler.cost import Cost
 from symgrad.compiler.generality import apart, filled, fixed_sizes, guarded, holds_at, note_order, with_sizes
+from symgrad.compiler.outside import entries_of, read_by_python
 from symgrad.compiler.program import Argument, Compiled, Guards, build
 from symgrad.compiler.trace import (
     ARRAYS,
@@ -51,7 +52,7 @@ VARIANTS = 16
 class Variant:
     """One program, its guards, and the tensors outside the function that it reads (``live``).
 
-    Other arrays outside are known by their look: what Python computes of their entries is a number of the program.
+    Arrays outside that Python may read are known by their look: what it computes of entries is a number of the program.
 
     ``example`` has the structure of the arguments that it was traced with, and ``shown`` is the program for other
     sizes, once somebody asked for it.
@@ -67,6 +68,7 @@ class Variant:
         live: list[tuple[Argument, Any]],
         example: Sequence[Any] = (),
         of_tensors: bool | None = None,
+        function: Any = None,
     ):
         self.example = example
         self.of_tensors = of_tensors
@@ -77,14 +79,16 @@ class Variant:
         self.guards = None if guards is None else guards.program
         self.seen = [] if guards is None else guards.seen
         self.surroundings = surroundings
-        self.looks = [(thing, look_of(_entries(thing))) for thing in _read_by_python(surroundings, program, live)]
+        known = [*(a.default for a in program.arguments if a.default is not None), *(t._value for _, t in live)]
+        read = read_by_python(function, [outer.value for outer in surroundings], known)
+        self.looks = [(thing, look_of(entries_of(thing))) for thing in read]
 
     def current(self) -> bool:
         """Whether the surroundings are what they were when the function was traced."""
         for outer in self.surroundings:
             if not outer.same:
                 return False
-        return all(look_of(_entries(thing)) == look for thing, look in self.looks)
+        return all(look_of(entries_of(thing)) == look for thing, look in self.looks)
 
     def holds(self, arrays: Sequence[Any]) -> bool:
         """Whether the function would see the same values and surroundings as when it was traced."""
@@ -102,25 +106,6 @@ class Variant:
             return False
         found = found if len(self.seen) > 1 else (found,)
         return all(map(self.same, self.seen, found))
-
-
-def _entries(thing: Any) -> Any:
-    """The array of a tensor or of a user."""
-    return np.asarray(thing._value if isinstance(thing, Recorded) else thing)
-
-
-def _read_by_python(surroundings: list[Any], program: Compiled, live: list[tuple[Argument, Any]]) -> list[Any]:
-    """The arrays and tensors from outside whose entries a program does not read anew at each call."""
-    known = [a.default for a in program.arguments if a.default is not None]
-    known += [tensor._value for _, tensor in live]
-    found = {id(outer.value): outer.value for outer in surroundings if isinstance(outer.value, (np.ndarray, Recorded))}
-    return [
-        thing
-        for thing in found.values()
-        if not (isinstance(thing, Recorded) and thing._requires_grad)
-        and _entries(thing).dtype.kind != "O"
-        and not any(np.may_share_memory(_entries(thing), array) for array in known)
-    ]
 
 
 def as_tensor(leaf: Any) -> Any:
@@ -273,7 +258,7 @@ class Specialised:
         live = [(a, tensor) for a, tensor in constants if tensor is not None]  # others were changed in place since
         meant = of_tensors(args) if has_two_meanings(self.function) else None
         around = [*itertools.chain(*values_and_ways(self.function))]
-        made = Variant(program, program.guards, around, live, example, meant)
+        made = Variant(program, program.guards, around, live, example, meant, self.function)
         kept = self.variants.setdefault(key, [])
         kept[:] = [v for v in kept if v.current()]
         kept.append(made)

@@ -13,13 +13,13 @@ import numpy as np
 from symgrad.errors import ArgumentError
 from symgrad.tape import containers
 from symgrad.tape.record import Recorded
-from symgrad.tape.watching.surroundings import surroundings
+from symgrad.tape.watching.surroundings import values_and_ways
 
 Marks = tuple[tuple[str, Any], ...]
 
 
 def marks_of(function: Any) -> Marks:
-    """The arrays, numbers and texts that a function has from outside, each by its name and a mark of its value.
+    """The arrays, numbers, texts and functions that a function has from outside, each by its name and a mark of it.
 
     Objects that are called (models with weights) have one mark, of what pickle writes of them.
     """
@@ -27,7 +27,9 @@ def marks_of(function: Any) -> Marks:
         leaves = containers.flatten((list(function.args), dict(function.keywords)))[0]
         return (*marks_of(function.func), *((f"argument {k}", _mark(leaf)) for k, leaf in enumerate(leaves)))
     if isinstance(getattr(function, "__wrapped__", function), types.FunctionType):
-        return tuple((_name(outer.key, function), _mark(outer.value)) for outer in surroundings(function))
+        values, ways = values_and_ways(function)
+        read = [*values, *(way for way in ways if callable(way.value))]
+        return tuple((_name(outer.key, function), _mark(outer.value)) for outer in read)
     try:
         return (("its state", zlib.crc32(pickle.dumps(function))),)
     except Exception as error:
@@ -51,7 +53,17 @@ def _mark(value: Any) -> Any:
             value.dtype.str,
             zlib.crc32(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data),
         )
+    if callable(value):
+        code = getattr(value, "__code__", None)
+        return type(value).__name__, getattr(value, "__qualname__", None), code and zlib.crc32(_text(code).encode())
     return type(value).__name__, repr(value)
+
+
+def _text(constant: Any) -> str:
+    """What code does, and its constants, in words that are the same in every process."""
+    if isinstance(constant, types.CodeType):
+        return f"{constant.co_code!r} {constant.co_names} {[*map(_text, constant.co_consts)]}"
+    return str(sorted(map(_text, constant))) if isinstance(constant, frozenset) else repr(constant)
 
 
 def differing(ours: Marks, theirs: Marks) -> list[str]:

@@ -127,3 +127,30 @@ def test_entries_of_arrays_from_outside_that_python_reads() -> None:
         same(program, function)
     np.testing.assert_allclose(read_anew(X), X @ weight)
     assert read_anew.traces == 1
+
+
+def test_arrays_that_a_program_reads_and_python_too() -> None:
+    """``x * A / A.sum()``: the program has the entries as they are, but their sum was what it had been, silently."""
+    array, other = np.ones(3), np.ones(3)
+    tensor = sg.ones(3, dtype=sg.float64)
+
+    def by_a_helper(x, scale):
+        return x * scale / scale.sum()
+
+    functions = [
+        lambda x: x * array / array.sum(),
+        lambda x: by_a_helper(x, array),
+        lambda x: sum(row * x for row in [array]) * [array][0].max(),
+        lambda x: x * (copy := array) / copy.sum(),
+        lambda x: x * tensor / tensor.numpy().sum(),
+        lambda x: x * tensor / tensor.sum().item(),
+        lambda x: x * tensor[0] * tensor.sum(),
+    ]
+    programs = [sg.compile(function, X) for function in functions]
+    read_anew = sg.compile(lambda x: (x * other).sum(), X)
+    for k in range(3):
+        array[k] = other[k] = tensor[k] = 9
+        for program, function in zip(programs, functions, strict=True):
+            same(program, function)
+        np.testing.assert_allclose(read_anew(X), (X * other).sum())
+    assert read_anew.traces == 1

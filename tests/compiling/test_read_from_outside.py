@@ -115,7 +115,7 @@ def thrice():
 
 OUTER = {
     "function": twice, "list": [1.0, 1.0], "settings": Settings(), "tensor": sg.tensor(2.0), "array": np.array([2.0]),
-    "entries": np.full(4, 2.0), "number": [2.0],
+    "entries": np.full(4, 2.0), "many": np.full(20000, 2.0), "number": [2.0],
 }  # fmt: skip
 
 
@@ -145,6 +145,7 @@ CASES = {
     "another tensor": (of(lambda: OUTER["tensor"]), lambda value: OUTER.update(tensor=sg.tensor(value))),
     "another array": (of(lambda: OUTER["array"].item()), lambda value: OUTER.update(array=np.array([value]))),
     "entries": (of(lambda: float(OUTER["entries"][0])), lambda value: OUTER["entries"].fill(value)),
+    "one of many entries": (of(lambda: float(OUTER["many"][0])), lambda value: OUTER["many"].__setitem__(0, value)),
     "beside what it writes": (of(lambda: OUTER["number"][0]), lambda value: OUTER["number"].__setitem__(0, value)),
 }  # fmt: skip
 

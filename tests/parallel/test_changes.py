@@ -57,3 +57,33 @@ def test_what_a_decorator_holds_is_noticed():
         before = both(W, X)[0].item()
         scale = 3.0
         assert both(W, X)[0].item() == pytest.approx(3 * before)
+
+
+def squared(t):
+    return t**2
+
+
+def cubed(t):
+    return t**3
+
+
+HELPERS = {"of the loss": squared}
+helper = squared
+
+
+@forks
+def test_helpers_that_are_replaced_are_noticed(monkeypatch):
+    """Those of the module, of tables and of the closure; workers had the former ones, silently."""
+    inner = squared
+
+    def f(w, X):
+        return (helper(X @ w) + HELPERS["of the loss"](w[0]) + inner(w[1])).mean()
+
+    with value_and_grad(f, workers=1) as both:
+        both(W, X)
+        monkeypatch.setitem(globals(), "helper", cubed)
+        assert both(W, X)[0].item() == pytest.approx(f(W, X))
+        monkeypatch.setitem(HELPERS, "of the loss", lambda t: t**5)
+        assert both(W, X)[0].item() == pytest.approx(f(W, X))
+        inner = cubed
+        assert both(W, X)[0].item() == pytest.approx(f(W, X))

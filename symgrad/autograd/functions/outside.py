@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.tape.memory.arrays import LARGEST
-from symgrad.tape.memory.versions import changes
+from symgrad.tape.memory.arrays import look_of
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.surroundings import Outer, values_and_ways
 
@@ -129,26 +128,8 @@ def _differing(then: Marks, now: Marks) -> Iterable[Any]:
     return {path for path, _ in set(zip(*then, strict=True)) ^ set(zip(*now, strict=True))}
 
 
-class _Same:
-    """An object, and whether it is the same one, whatever it is equal to."""
-
-    __slots__ = ("ref",)
-
-    def __init__(self, thing: Any):
-        self.ref = weakref.ref(thing)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.ref is other.ref  # an object has one such reference
-
-    def __hash__(self) -> int:
-        return id(self.ref)
-
-
 def _mark(place: Outer) -> Any:
-    """What stands for the value in a place: of functions their code, of small arrays their contents.
-
-    Of a large array it is which one it is, as to read it at every call would take too long.
-    """
+    """What stands for the value in a place: of functions their code, of arrays what they look like."""
     try:
         value = place.where(place.key)
     except (LookupError, ValueError, AttributeError):
@@ -158,6 +139,4 @@ def _mark(place: Outer) -> Any:
     array = value._value if isinstance(value, Recorded) else value
     if not isinstance(array, np.ndarray):
         return type(value), repr(array)
-    if array.nbytes <= LARGEST:
-        return type(value), array.shape, array.dtype, hash(array.tobytes())
-    return _Same(array), changes(array)
+    return type(value), array.shape, array.dtype, hash(look_of(array))

@@ -78,7 +78,7 @@ def _look(array: Any) -> None:
 
 def look_of(array: Any) -> Any:
     """What tells whether an array was changed meanwhile: its bytes, or the mark of a large one."""
-    return array.tobytes() if array.nbytes <= LARGEST else _mark(array)
+    return array.tobytes() if array.nbytes <= LARGEST or array.dtype.hasobject else _mark(array)
 
 
 def _mark(array: Any) -> int:

@@ -37,19 +37,14 @@ class Outer(NamedTuple):
             return False
 
 
-def surroundings(function: Any) -> list[Outer]:
-    """The tensors, arrays, numbers and texts that a function has from outside, with the place of each.
+def values_and_ways(function: Any) -> tuple[list[Outer], list[Outer]]:
+    """The tensors, arrays, numbers and texts that a function has from outside, with the place of each, and ways there.
 
     They stand in its closure and module, in lists, dicts and objects that it has from there, and in those of helper
     functions and methods of the same module; for a method also in its object, and for a ``partial`` in what it holds.
-    Of objects only the attributes count that one of these mentions: an
-    object may keep a record of its calls in another.
+    Of objects only the attributes count that one of these mentions: an object may keep a record of its calls in
+    another.  The ways are the containers, objects and functions that lead there.
     """
-    return _reached(function)[0]
-
-
-def values_and_ways(function: Any) -> tuple[list[Outer], list[Outer]]:
-    """The :func:`surroundings` of a function, and the containers, objects and functions on the way to them."""
     values, _, ways = _reached(function)
     return values, ways
 
@@ -62,11 +57,14 @@ def generators(function: Any) -> list[Any]:
     return [thing for thing in _reached(function)[1] if isinstance(thing, kinds)]
 
 
+def functions(function: Any) -> list[types.FunctionType]:
+    """The functions that run, or may run, when a function is called: those that it has from outside among them."""
+    return [thing for thing in _reached(function)[1] if isinstance(thing, types.FunctionType)]
+
+
 def mentions(function: Any, word: str) -> bool:
     """Whether a function, or one that it has from outside, looks up a name."""
-    return any(
-        isinstance(thing, types.FunctionType) and word in _words(thing.__code__) for thing in _reached(function)[1]
-    )
+    return any(word in words_of(thing.__code__) for thing in functions(function))
 
 
 def _reached(function: Any) -> tuple[list[Outer], list[Any], list[Outer]]:
@@ -86,7 +84,7 @@ def _reached(function: Any) -> tuple[list[Outer], list[Any], list[Outer]]:
         thing, _, path = waiting.pop(k)
         things.append(thing)
         if isinstance(thing, types.FunctionType):
-            words |= _words(thing.__code__)
+            words |= words_of(thing.__code__)
         for where, key, name in _places(thing, modules):
             try:
                 value = where(key)
@@ -140,7 +138,7 @@ def _places(thing: Any, modules: set[str]) -> Iterator[tuple[Callable[[Any], Any
         if thing.__globals__.get("__name__") in modules:
             cells = thing.__closure__ or ()
             yield from ((lambda k: cells[k].cell_contents, k, "") for k in range(len(cells)))
-            yield from ((thing.__globals__.__getitem__, name, "") for name in sorted(_words(thing.__code__)))
+            yield from ((thing.__globals__.__getitem__, name, "") for name in sorted(words_of(thing.__code__)))
             yield from ((functools.partial(getattr, thing), name, "") for name in ("__defaults__", "__kwdefaults__"))
     elif isinstance(thing, (list, tuple, dict)):
         keys = list(thing if isinstance(thing, dict) else range(len(thing)))[:MOST]
@@ -190,7 +188,7 @@ def _members(module: Any) -> Iterator[tuple[Callable[[Any], Any], Any, str]]:
         yield from ((shelf.__getitem__, name, "") for name in list(shelf)[:MOST])
 
 
-def _words(code: types.CodeType) -> set[str]:
+def words_of(code: types.CodeType) -> set[str]:
     """The names that a function looks up and the texts it holds, also in the functions inside of it."""
     found = {*code.co_names, *(text for text in code.co_consts if isinstance(text, str))}
-    return found.union(*(_words(part) for part in code.co_consts if isinstance(part, types.CodeType)))
+    return found.union(*(words_of(part) for part in code.co_consts if isinstance(part, types.CodeType)))
