@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.distributions import (
     base,
+    bounded,
+    circular,
     composed,
     constraints,
     continuous,
@@ -22,6 +24,7 @@ from symgrad.distributions import (
     crossed,
     discrete,
     gammas,
+    matrices,
     normals,
     registry,
     relaxed,
@@ -29,14 +32,17 @@ from symgrad.distributions import (
     transforms,
     utils,
 )
-from symgrad.distributions.base import Distribution
+from symgrad.distributions.base import Distribution, ExponentialFamily
+from symgrad.distributions.bounded import ContinuousBernoulli, GeneralizedPareto, Kumaraswamy
+from symgrad.distributions.circular import VonMises
 from symgrad.distributions.composed import Independent, MixtureSameFamily
 from symgrad.distributions.continuous import Cauchy, Exponential, Laplace, Uniform
 from symgrad.distributions.counts import Binomial, Geometric, Multinomial, NegativeBinomial
 from symgrad.distributions.crossed import kl_divergence, register_kl
 from symgrad.distributions.discrete import Bernoulli, Categorical, Poisson
 from symgrad.distributions.gammas import Beta, Chi2, Dirichlet, FisherSnedecor, Gamma, StudentT
-from symgrad.distributions.normals import LogNormal, MultivariateNormal, Normal
+from symgrad.distributions.matrices import LKJCholesky, Wishart
+from symgrad.distributions.normals import LogNormal, LowRankMultivariateNormal, MultivariateNormal, Normal
 from symgrad.distributions.registry import biject_to, transform_to
 from symgrad.distributions.relaxed import OneHotCategorical, OneHotCategoricalStraightThrough
 from symgrad.distributions.transformed import (
@@ -54,14 +60,20 @@ from symgrad.distributions.transformed import (
 from symgrad.distributions.transforms import (
     AbsTransform,
     AffineTransform,
+    CatTransform,
     ComposeTransform,
+    CorrCholeskyTransform,
+    CumulativeDistributionTransform,
     ExpTransform,
     IndependentTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
     PowerTransform,
     ReshapeTransform,
     SigmoidTransform,
     SoftmaxTransform,
     SoftplusTransform,
+    StackTransform,
     StickBreakingTransform,
     TanhTransform,
     Transform,
@@ -69,15 +81,17 @@ from symgrad.distributions.transforms import (
 )
 
 __all__ = [
-    "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2",
-    "ComposeTransform", "Dirichlet", "Distribution", "ExpTransform", "Exponential", "FisherSnedecor", "Gamma",
+    "AbsTransform", "AffineTransform", "Bernoulli", "Beta", "Binomial", "CatTransform", "Categorical", "Cauchy", "Chi2",
+    "ComposeTransform", "ContinuousBernoulli", "CorrCholeskyTransform", "CumulativeDistributionTransform", "Dirichlet",
+    "Distribution", "ExpTransform", "Exponential", "ExponentialFamily", "FisherSnedecor", "Gamma", "GeneralizedPareto",
     "Geometric", "Gumbel", "HalfCauchy", "HalfNormal", "Independent", "IndependentTransform", "InverseGamma",
-    "Laplace", "LogNormal", "LogisticNormal", "MixtureSameFamily", "Multinomial", "MultivariateNormal",
-    "NegativeBinomial", "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Pareto", "Poisson",
+    "Kumaraswamy", "LKJCholesky", "Laplace", "LogNormal", "LogisticNormal", "LowRankMultivariateNormal",
+    "LowerCholeskyTransform", "MixtureSameFamily", "Multinomial", "MultivariateNormal", "NegativeBinomial", "Normal",
+    "OneHotCategorical", "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "PositiveDefiniteTransform",
     "PowerTransform", "RelaxedBernoulli", "RelaxedOneHotCategorical", "ReshapeTransform", "SigmoidTransform",
-    "SoftmaxTransform", "SoftplusTransform", "StickBreakingTransform", "StudentT", "TanhTransform", "Transform",
-    "TransformedDistribution", "Uniform", "Weibull", "biject_to", "constraints", "identity_transform", "kl_divergence",
-    "register_kl", "transform_to", "transforms", "utils",
+    "SoftmaxTransform", "SoftplusTransform", "StackTransform", "StickBreakingTransform", "StudentT", "TanhTransform",
+    "Transform", "TransformedDistribution", "Uniform", "VonMises", "Weibull", "Wishart", "biject_to", "constraints",
+    "identity_transform", "kl_divergence", "register_kl", "transform_to", "transforms", "utils",
 ]  # fmt: skip
 
 _ROOMS = {
@@ -85,14 +99,17 @@ _ROOMS = {
     "beta chi2 dirichlet fishersnedecor gamma studentT": gammas,
     "binomial geometric multinomial negative_binomial": counts,
     "cauchy exponential laplace uniform": continuous,
+    "continuous_bernoulli generalized_pareto kumaraswamy": bounded,
     "constraint_registry": registry,
-    "distribution": base,
+    "distribution exp_family": base,
     "gumbel half_cauchy half_normal inverse_gamma logistic_normal pareto transformed_distribution weibull": transformed,
     "independent mixture_same_family": composed,
     "kl": crossed,
-    "log_normal multivariate_normal normal": normals,
+    "lkj_cholesky wishart": matrices,
+    "log_normal lowrank_multivariate_normal multivariate_normal normal": normals,
     "one_hot_categorical": relaxed,
     "relaxed_bernoulli relaxed_categorical": transformed,
+    "von_mises": circular,
 }
 for _names, _room in _ROOMS.items():
     for _name in _names.split():  # torch has a module for each, from which programs import

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from symgrad.autograd import grad
 from symgrad.distributions import constraints
 from symgrad.distributions.constraints import Constraint
 from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError
-from symgrad.tape.modes import no_grad
+from symgrad.tape.modes import enable_grad, no_grad
 from symgrad.tensor import FUNCTIONS, Tensor, creation
 from symgrad.tensor.facts import Shape
 
@@ -225,6 +226,44 @@ class Located(Distribution):
         return self.loc
 
     mode = mean
+
+
+class ExponentialFamily(Distribution):
+    """A base class for densities exp(⟨t(x), θ⟩ - F(θ) + k(x)), whose entropies and divergences follow from F.
+
+    A class has ``_natural_params``, which is θ as a tuple of tensors, ``_log_normalizer``, which is F as a function of
+    them, and ``_mean_carrier_measure``, the expected k.
+    """
+
+    @property
+    def _natural_params(self) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        raise NotImplementedError
+
+    @property
+    def _mean_carrier_measure(self) -> Any:
+        raise NotImplementedError
+
+    def _naturals(self) -> list[Any]:
+        """θ as tensors by which can be differentiated, and through which gradients reach the parameters."""
+        return [p.clone() if p.requires_grad else p.detach().requires_grad_() for p in self._natural_params]
+
+    def _normalised(self, natural: list[Any]) -> tuple[Any, Sequence[Any]]:
+        """F, and its slopes, which are the expected t(x)."""
+        with enable_grad():
+            found = self._log_normalizer(*natural)
+            return found, grad(found.sum(), natural, create_graph=True)
+
+    def entropy(self) -> Any:
+        """The entropy in nats: F less what its slopes say of θ."""
+        natural = self._naturals()
+        found, slopes = self._normalised(natural)
+        found = found - self._mean_carrier_measure
+        for p, slope in zip(natural, slopes, strict=True):
+            found = found - (p * slope).reshape((*self._batch_shape, -1)).sum(-1)
+        return found
 
 
 def _holds(value: Any, constraint: Constraint) -> bool:

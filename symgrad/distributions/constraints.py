@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from symgrad.dtypes import finfo
+from symgrad.errors import ArgumentError
 from symgrad.ops.calls.naming import SPACES
-from symgrad.tensor import FUNCTIONS
+from symgrad.tensor import FUNCTIONS, creation
 
 __all__ = [
-    "Constraint", "boolean", "dependent", "dependent_property", "greater_than", "greater_than_eq", "half_open_interval",
-    "independent", "integer_interval", "interval", "is_dependent", "less_than", "lower_cholesky", "lower_triangular",
-    "multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer",
-    "real", "real_vector", "simplex", "unit_interval",
+    "Constraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property", "greater_than",
+    "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval", "is_dependent", "less_than",
+    "lower_cholesky", "lower_triangular", "multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive",
+    "positive_definite", "positive_integer", "positive_semidefinite", "real", "real_vector", "simplex", "square",
+    "stack", "symmetric", "unit_interval",
 ]  # fmt: skip
 
 
@@ -65,7 +68,7 @@ def takes_arrays(constraint: Any) -> bool:
     """Whether a check is one of these here, which are written for arrays, too; those of users' own ask for tensors."""
     while isinstance(constraint, _IndependentConstraint):
         constraint = constraint.base_constraint
-    return bool(type(constraint).check.__module__ == __name__)
+    return not isinstance(constraint, _Joined) and bool(type(constraint).check.__module__ == __name__)
 
 
 def is_dependent(constraint: Any) -> bool:
@@ -181,10 +184,82 @@ class _LowerCholesky(_LowerTriangular):
         return super().check(value) & (value.diagonal(0, -2, -1) > 0).all(-1)
 
 
-class _PositiveDefinite(_Matrix):
+class _CorrCholesky(_LowerCholesky):
     def check(self, value: Any) -> Any:
-        symmetric = self._all(FUNCTIONS["isclose"](value, value.mT, atol=1e-6))
-        return symmetric & (SPACES["linalg"]["cholesky_ex"](value)[1] == 0)
+        lengths = (value * value).sum(-1) ** 0.5
+        near = abs(lengths - 1) <= 10 * value.shape[-1] * finfo(value.dtype).eps
+        return super().check(value) & near.all(-1)
+
+
+class _Square(_Matrix):
+    def check(self, value: Any) -> Any:
+        rows, columns = value.shape[-2:]
+        return creation.full(tuple(value.shape[:-2]), rows == columns, dtype=bool)
+
+
+class _Symmetric(_Square):
+    def check(self, value: Any) -> Any:
+        if value.shape[-2] != value.shape[-1]:
+            return super().check(value)
+        return self._all(FUNCTIONS["isclose"](value, value.mT, atol=1e-6))
+
+
+class _PositiveSemidefinite(_Symmetric):
+    def check(self, value: Any) -> Any:
+        symmetric = super().check(value)
+        return (SPACES["linalg"]["eigvalsh"](value) >= 0).all(-1) if symmetric.all() else symmetric
+
+
+class _PositiveDefinite(_Symmetric):
+    def check(self, value: Any) -> Any:
+        symmetric = super().check(value)
+        return SPACES["linalg"]["cholesky_ex"](value)[1] == 0 if symmetric.all() else symmetric
+
+
+class _Joined(Constraint):
+    """A condition on each part of a tensor along an axis."""
+
+    def __init__(self, cseq: Any, dim: int):
+        if not all(isinstance(part, Constraint) for part in cseq):
+            raise ArgumentError("All elements of cseq must be Constraint instances")
+        self.cseq, self.dim = list(cseq), dim
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]
+        return any(part.is_discrete for part in self.cseq)
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        return int(max(part.event_dim for part in self.cseq))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__.removeprefix('_')}()"
+
+
+class _Cat(_Joined):
+    def __init__(self, cseq: Any, dim: int = 0, lengths: Any = None):
+        super().__init__(cseq, dim)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.cseq):
+            raise ArgumentError(f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
+
+    def check(self, value: Any) -> Any:
+        parts = value.split(self.lengths, self.dim)
+        return FUNCTIONS["cat"]([c.check(part) for c, part in zip(self.cseq, parts, strict=True)], self.dim)
+
+
+class _Stack(_Joined):
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        dim = super().event_dim
+        return dim + 1 if self.dim + dim < 0 else dim
+
+    def __init__(self, cseq: Any, dim: int = 0):
+        super().__init__(cseq, dim)
+
+    def check(self, value: Any) -> Any:
+        parts = value.unbind(self.dim)
+        return FUNCTIONS["stack"]([c.check(part) for c, part in zip(self.cseq, parts, strict=True)], self.dim)
 
 
 class _IndependentConstraint(Constraint):
@@ -218,4 +293,7 @@ real, boolean, one_hot, simplex = _Real(), _Boolean(), _OneHot(), _Simplex()
 positive, nonnegative, unit_interval = _GreaterThan(0.0), _GreaterThanEq(0.0), _Interval(0.0, 1.0)
 positive_integer, nonnegative_integer = _IntegerGreaterThan(1), _IntegerGreaterThan(0)
 real_vector = _IndependentConstraint(real, 1)
-positive_definite, lower_triangular, lower_cholesky = _PositiveDefinite(), _LowerTriangular(), _LowerCholesky()
+square, symmetric = _Square(), _Symmetric()
+positive_definite, positive_semidefinite = _PositiveDefinite(), _PositiveSemidefinite()
+lower_triangular, lower_cholesky, corr_cholesky = _LowerTriangular(), _LowerCholesky(), _CorrCholesky()
+cat, stack = _Cat, _Stack

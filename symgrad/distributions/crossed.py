@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.distributions.bounded import ContinuousBernoulli
 from symgrad.distributions.continuous import Exponential, Laplace, Uniform
 from symgrad.distributions.counts import Binomial
 from symgrad.distributions.discrete import Bernoulli, Poisson
@@ -24,6 +25,7 @@ from symgrad.distributions.divergences import kl_divergence, register_kl
 from symgrad.distributions.gammas import Beta, Gamma
 from symgrad.distributions.normals import Normal
 from symgrad.distributions.transformed import Gumbel, Pareto
+from symgrad.ops.calls.naming import SPACES
 from symgrad.tensor import FUNCTIONS
 
 __all__ = ["kl_divergence", "register_kl"]
@@ -102,11 +104,15 @@ def _surprise_of_beta(p: Uniform, q: Beta) -> Any:
     return scales - (a - 1) * _log_of_uniform(p) - (b - 1) * _log_of_uniform(rest)
 
 
+def _surprise_of_continuous_bernoulli(p: Any, q: ContinuousBernoulli) -> Any:
+    return SPACES["nn.functional"]["softplus"](q.logits) - q.logits * p.mean - q._log_norm()
+
+
 def _surprise_of_pareto(p: Uniform, q: Pareto) -> Any:
     return (q.alpha + 1) * _log_of_uniform(p) - q.alpha * q.scale.log() - q.alpha.log()
 
 
-def _surprise_of_uniform(_p: Beta, q: Uniform) -> Any:
+def _surprise_of_uniform(_p: Any, q: Uniform) -> Any:
     return (q.high - q.low).log()
 
 
@@ -119,6 +125,10 @@ def _surprise_of_poisson(p: Bernoulli, q: Poisson) -> Any:
 
 def _below_zero(p: Uniform, _q: Any) -> Any:
     return p.low < 0
+
+
+def _beyond_1(p: Uniform, _q: Any) -> Any:
+    return (p.low < 0) | (p.high > 1)
 
 
 def _without_mean(p: Pareto, _q: Any) -> Any:
@@ -134,13 +144,14 @@ def _register(kinds: str, q: type, surprise: Callable[[Any, Any], Any], outside:
         register_kl(_CLASSES[kind], q)(divergence)
 
 
-_CLASSES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (Bernoulli, Beta, Binomial, Exponential, Gamma, Gumbel, Laplace, Normal, Pareto, Poisson, Uniform)
-}
-_register("Beta Exponential Gamma Gumbel Laplace Uniform", Normal, _surprise_of_normal)
+_KINDS: tuple[type, ...] = (
+    Bernoulli, Beta, Binomial, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Normal, Pareto, Poisson,
+    Uniform,
+)  # fmt: skip
+_CLASSES = {kind.__name__: kind for kind in _KINDS}
+_register("Beta ContinuousBernoulli Exponential Gamma Gumbel Laplace Uniform", Normal, _surprise_of_normal)
 _register("Pareto", Normal, _surprise_of_normal, lambda p, _q: p.alpha <= 2)
-_register("Beta Gamma", Exponential, _surprise_of_exponential)
+_register("Beta ContinuousBernoulli Gamma", Exponential, _surprise_of_exponential)
 _register("Pareto", Exponential, _surprise_of_exponential, _without_mean)
 _register("Uniform", Exponential, _surprise_of_exponential, _below_zero)
 _register("Beta Exponential", Gamma, _surprise_of_gamma)
@@ -149,9 +160,11 @@ _register("Uniform", Gamma, _surprise_of_gamma, _below_zero)
 _register("Exponential Gamma Normal Uniform", Gumbel, _surprise_of_gumbel)
 _register("Normal", Laplace, _surprise_of_laplace)
 _register("Bernoulli", Poisson, _surprise_of_poisson)
-_register("Uniform", Beta, _surprise_of_beta, lambda p, _q: (p.low < 0) | (p.high > 1))
+_register("Uniform", Beta, _surprise_of_beta, _beyond_1)
+_register("Beta ContinuousBernoulli", ContinuousBernoulli, _surprise_of_continuous_bernoulli)
+_register("Uniform", ContinuousBernoulli, _surprise_of_continuous_bernoulli, _beyond_1)
 _register("Uniform", Pareto, _surprise_of_pareto, lambda p, q: p.low < q.scale)
-_register("Beta", Uniform, _surprise_of_uniform, lambda _p, q: (q.low > 0) | (q.high < 1))
+_register("Beta ContinuousBernoulli", Uniform, _surprise_of_uniform, lambda _p, q: (q.low > 0) | (q.high < 1))
 
 
 def _infinite(p: Any, q: Any) -> Any:
@@ -159,10 +172,10 @@ def _infinite(p: Any, q: Any) -> Any:
 
 
 for _kinds, _others in (
-    ("Gumbel Laplace Normal", "Beta Exponential Gamma Pareto Uniform"),
-    ("Exponential Gamma", "Beta Pareto Uniform"),
-    ("Beta", "Pareto"),
-    ("Pareto", "Beta Uniform"),
+    ("Gumbel Laplace Normal", "Beta ContinuousBernoulli Exponential Gamma Pareto Uniform"),
+    ("Exponential Gamma", "Beta ContinuousBernoulli Pareto Uniform"),
+    ("Beta ContinuousBernoulli", "Pareto"),
+    ("Pareto", "Beta ContinuousBernoulli Uniform"),
     ("Poisson", "Bernoulli Binomial"),
 ):
     for _kind in _kinds.split():

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.distributions.base import Distribution
+from symgrad.distributions.base import Distribution, ExponentialFamily
 from symgrad.distributions.composed import Independent
 from symgrad.distributions.continuous import Cauchy, Exponential, Laplace, Uniform
 from symgrad.distributions.counts import Binomial, Geometric
 from symgrad.distributions.discrete import Bernoulli, Categorical, Odds, Poisson
 from symgrad.distributions.gammas import Beta, Dirichlet, Gamma
-from symgrad.distributions.normals import LogNormal, MultivariateNormal, Normal
+from symgrad.distributions.matrices import Wishart
+from symgrad.distributions.normals import LogNormal, Normal, NormalVectors
 from symgrad.distributions.relaxed import OneHotCategorical
 from symgrad.distributions.transformed import Gumbel, HalfNormal, Pareto, TransformedDistribution
+from symgrad.distributions.transforming import sum_rightmost
 from symgrad.errors import ArgumentError
 from symgrad.ops.calls.naming import SPACES
 from symgrad.tensor import FUNCTIONS
@@ -74,16 +76,40 @@ def _lognormals(p: LogNormal, q: LogNormal) -> Any:
     return _normals(p.base_dist, q.base_dist)
 
 
-@register_kl(MultivariateNormal, MultivariateNormal)
-def _vectors(p: MultivariateNormal, q: MultivariateNormal) -> Any:
+@register_kl(NormalVectors, NormalVectors)
+def _vectors(p: NormalVectors, q: NormalVectors) -> Any:
     if p.event_shape != q.event_shape:
         raise ArgumentError(
             "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
         )
-    solve = SPACES["linalg"]["solve_triangular"]
-    widths = solve(q.scale_tril, p.scale_tril, upper=False).pow(2).sum((-2, -1))
-    away = solve(q.scale_tril, (q.loc - p.loc).unsqueeze(-1), upper=False).pow(2).sum((-2, -1))
+    widths = sum(q._widths(B) for B in p._factors())
+    away = q._widths((q.loc - p.loc).unsqueeze(-1))
     return q._half_log_det() - p._half_log_det() + 0.5 * (widths + away - p.event_shape[0])
+
+
+@register_kl(Wishart, Wishart)
+def _wisharts(p: Wishart, q: Wishart) -> Any:
+    if p.event_shape != q.event_shape:
+        raise ArgumentError("KL-divergence between two Wisharts with different event shapes cannot be computed")
+    n = p.event_shape[-1]
+    logs = q.df * (q._half_log_det() - p._half_log_det()) + p.df / 2 * (q._widths(p.scale_tril) - n)
+    scales = FUNCTIONS["mvlgamma"](q.df / 2, n) - FUNCTIONS["mvlgamma"](p.df / 2, n)
+    return logs + scales + (p.df - q.df) / 2 * p._digammas()
+
+
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _families(p: ExponentialFamily, q: ExponentialFamily) -> Any:
+    if type(p) is not type(q):
+        raise NotImplementedError(
+            "The cross KL-divergence between different exponential families cannot be computed using Bregman "
+            "divergences: write one, and register it with register_kl"
+        )
+    natural, others = p._naturals(), q._natural_params
+    found, slopes = p._normalised(natural)
+    found = q._log_normalizer(*others) - found
+    for own, other, slope in zip(natural, others, slopes, strict=True):
+        found = found - sum_rightmost((other - own) * slope, len(q.event_shape))
+    return found
 
 
 @register_kl(Bernoulli, Bernoulli)

@@ -126,49 +126,30 @@ class LogNormal(Distribution):
         return self.base_dist.entropy() + self.loc
 
 
-class MultivariateNormal(Distribution):
-    """The normal distribution of vectors around ``loc``.
+class Spread(Distribution):
+    """What has a covariance, which is given by itself, by its inverse, or by its lower Cholesky factor.
 
-    One of ``covariance_matrix``, ``precision_matrix`` and ``scale_tril`` is given: the covariance, its inverse, or its
-    lower Cholesky factor.  Raises ``ArgumentError`` for none or several, and where it is not symmetric and positive
-    definite, or not lower triangular; ``LinAlgError`` where that is not checked.
-
-    >>> import symgrad as sg
-    >>> sg.distributions.MultivariateNormal(sg.zeros(2), sg.eye(2)).log_prob(sg.ones(2))
-    tensor(-2.8379)
+    Raises ``ArgumentError`` for none or several of them, and for one that is not symmetric and positive definite, or
+    not lower triangular; ``LinAlgError`` where that is not checked.
     """
 
-    has_rsample = True
-    support = constraints.real_vector
-    _parameters = ("loc", "covariance_matrix", "precision_matrix", "scale_tril")
-
-    def __init__(
-        self,
-        loc: Any,
-        covariance_matrix: Any = None,
-        precision_matrix: Any = None,
-        scale_tril: Any = None,
-        validate_args: bool | None = None,
-    ):
-        given = {
-            "covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril,
-        }  # fmt: skip
+    @staticmethod
+    def _chosen(**given: Any) -> tuple[str, Any]:
+        """The name and the value of the one that is given."""
         chosen = [(name, matrix) for name, matrix in given.items() if matrix is not None]
-        if loc.dim() < 1:
-            raise ArgumentError("loc must be at least one-dimensional.")
         if len(chosen) != 1:
             raise ArgumentError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         ((name, matrix),) = chosen
         if matrix.dim() < 2:
             raise ArgumentError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
-        batch = broadcast_shapes(tuple(matrix.shape[:-2]), tuple(loc.shape[:-1]))
-        n = loc.shape[-1]
-        self.loc = loc.expand((*batch, n))
-        super().__init__(batch, (n,), validate_args=validate_args)
-        matrix = matrix.expand((*batch, n, n))
+        return name, matrix
+
+    def _take(self, name: str, matrix: Any) -> None:
+        """Take a matrix of the batch's shape."""
         self.__dict__[name] = matrix  # which the property of that name gives back
-        fits = constraints.lower_cholesky if name == "scale_tril" else constraints.positive_definite
-        self._check(loc=(self.loc, constraints.real_vector), **{name: (matrix, fits)})
+        self._check(
+            **{name: (matrix, constraints.lower_cholesky if name == "scale_tril" else constraints.positive_definite)}
+        )
         self._factor = {
             "scale_tril": lambda: matrix,
             "covariance_matrix": lambda: _LINALG["cholesky"](matrix),
@@ -192,12 +173,81 @@ class MultivariateNormal(Distribution):
         given = self.__dict__.get("precision_matrix")
         return FUNCTIONS["cholesky_inverse"](self._factor) if given is None else given
 
+    def _half_log_det(self) -> Any:
+        return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+    def _widths(self, B: Any) -> Any:
+        """The trace of Σ⁻¹ B Bᵀ: how wide something is, in units of the distribution."""
+        return _LINALG["solve_triangular"](self._factor, B, upper=False).pow(2).sum((-2, -1))
+
+
+class NormalVectors(Distribution):
+    """The normal distribution of vectors around ``loc``, whose covariance is the sum of B Bᵀ for its factors."""
+
+    has_rsample = True
+    support = constraints.real_vector
+    loc: Any
+
     @property
     def mean(self) -> Any:
         """The expected value."""
         return self.loc
 
     mode = mean
+
+    def _factors(self) -> list[Any]:
+        raise NotImplementedError
+
+    def _half_log_det(self) -> Any:
+        raise NotImplementedError
+
+    def _widths(self, B: Any) -> Any:
+        raise NotImplementedError
+
+    def log_prob(self, value: Any) -> Any:
+        """The log of the density, or of the probability, at ``value``."""
+        self._validate_sample(value)
+        squares = self._widths((value - self.loc).unsqueeze(-1))
+        return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + squares) - self._half_log_det()
+
+    def entropy(self) -> Any:
+        """The entropy in nats."""
+        return 0.5 * self.event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
+
+
+class MultivariateNormal(Spread, NormalVectors):
+    """The normal distribution of vectors around ``loc``.
+
+    One of ``covariance_matrix``, ``precision_matrix`` and ``scale_tril`` is given: the covariance, its inverse, or its
+    lower Cholesky factor.  Raises ``ArgumentError`` for none or several, and where it is not symmetric and positive
+    definite, or not lower triangular; ``LinAlgError`` where that is not checked.
+
+    >>> import symgrad as sg
+    >>> sg.distributions.MultivariateNormal(sg.zeros(2), sg.eye(2)).log_prob(sg.ones(2))
+    tensor(-2.8379)
+    """
+
+    _parameters = ("loc", "covariance_matrix", "precision_matrix", "scale_tril")
+
+    def __init__(
+        self,
+        loc: Any,
+        covariance_matrix: Any = None,
+        precision_matrix: Any = None,
+        scale_tril: Any = None,
+        validate_args: bool | None = None,
+    ):
+        if loc.dim() < 1:
+            raise ArgumentError("loc must be at least one-dimensional.")
+        name, matrix = self._chosen(
+            covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril
+        )
+        batch = broadcast_shapes(tuple(matrix.shape[:-2]), tuple(loc.shape[:-1]))
+        n = loc.shape[-1]
+        self.loc = loc.expand((*batch, n))
+        super().__init__(batch, (n,), validate_args=validate_args)
+        self._check(loc=(self.loc, constraints.real_vector))
+        self._take(name, matrix.expand((*batch, n, n)))
 
     @property
     def variance(self) -> Any:
@@ -216,20 +266,101 @@ class MultivariateNormal(Distribution):
         noise = room(self._extended_shape(sample_shape), self.loc).normal_()
         return self.loc + (self._factor @ noise.unsqueeze(-1)).squeeze(-1)
 
-    def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
-        self._validate_sample(value)
-        away = (value - self.loc).unsqueeze(-1)
-        scaled = _LINALG["solve_triangular"](self._factor, away, upper=False)
-        squares = scaled.pow(2).sum((-2, -1))
-        return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + squares) - self._half_log_det()
+    def _factors(self) -> list[Any]:
+        return [self._factor]
 
-    def entropy(self) -> Any:
-        """The entropy in nats."""
-        return 0.5 * self.event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
+
+class LowRankMultivariateNormal(NormalVectors):
+    """The normal distribution of vectors around ``loc``, of covariance W Wᵀ + diag(D).
+
+    W, ``cov_factor``, is ``(…, n, m)`` for few columns m, and D, ``cov_diag``, ``(…, n)``: nothing but ``(m, m)`` is
+    factorised.  Raises ``ArgumentError`` for shapes that do not fit, and for a D that is not positive.
+
+    >>> import symgrad as sg
+    >>> D = sg.distributions.LowRankMultivariateNormal(sg.zeros(2), sg.ones(2, 1), sg.ones(2))
+    >>> D.log_prob(sg.ones(2))
+    tensor(-2.7205)
+    """
+
+    _parameters = ("loc", "cov_factor", "cov_diag")
+
+    def __init__(self, loc: Any, cov_factor: Any, cov_diag: Any, validate_args: bool | None = None):
+        if loc.dim() < 1:
+            raise ArgumentError("loc must be at least one-dimensional.")
+        if cov_factor.dim() < 2:
+            raise ArgumentError("cov_factor must be at least two-dimensional, with optional leading batch dimensions")
+        n, m = loc.shape[-1], cov_factor.shape[-1]
+        if cov_factor.shape[-2] != n:
+            raise ArgumentError(f"cov_factor must be a batch of matrices with shape {n} x m, not {cov_factor.shape}")
+        if tuple(cov_diag.shape[-1:]) != (n,):
+            raise ArgumentError(f"cov_diag must be a batch of vectors with shape ({n},), not {cov_diag.shape}")
+        shapes = [tuple(loc.shape[:-1]), tuple(cov_factor.shape[:-2]), tuple(cov_diag.shape[:-1])]
+        try:
+            batch = broadcast_shapes(*shapes)
+        except ValueError as error:
+            raise ArgumentError(
+                f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag {cov_diag.shape}"
+            ) from error
+        self.loc, self.cov_diag = loc.expand((*batch, n)), cov_diag.expand((*batch, n))
+        self.cov_factor = cov_factor.expand((*batch, n, m))
+        super().__init__(batch, (n,), validate_args=validate_args)
+        self._check(
+            loc=(self.loc, constraints.real_vector),
+            cov_factor=(self.cov_factor, constraints.independent(constraints.real, 2)),
+            cov_diag=(self.cov_diag, constraints.independent(constraints.positive, 1)),
+        )
+        ones = creation.eye(m, dtype=cov_factor.dtype)
+        self._small = _LINALG["cholesky"](ones + cov_factor.mT @ (cov_factor / cov_diag.unsqueeze(-1)))
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.cov_factor.pow(2).sum(-1) + self.cov_diag
+
+    @property
+    def covariance_matrix(self) -> Any:
+        """The covariance."""
+        return self.cov_factor @ self.cov_factor.mT + self.cov_diag.diag_embed()
+
+    @property
+    def scale_tril(self) -> Any:
+        """The lower Cholesky factor of the covariance."""
+        return _LINALG["cholesky"](self.covariance_matrix)
+
+    @property
+    def precision_matrix(self) -> Any:
+        """The inverse of the covariance, D⁻¹ - D⁻¹ W C⁻¹ Wᵀ D⁻¹ for C = I + Wᵀ D⁻¹ W."""
+        A = self._shrunk(self.cov_diag.reciprocal().diag_embed())
+        return self.cov_diag.reciprocal().diag_embed() - A.mT @ A
+
+    def expand(self, batch_shape: Any) -> LowRankMultivariateNormal:
+        """The same distributions in a larger batch."""
+        shape = (*batch_shape, *self.event_shape)
+        factor = self.cov_factor.expand((*shape, self.cov_factor.shape[-1]))
+        return LowRankMultivariateNormal(
+            self.loc.expand(shape), factor, self.cov_diag.expand(shape), validate_args=False
+        )
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Values by which the parameters can be differentiated."""
+        shape = self._extended_shape(sample_shape)
+        of_factor = room((*shape[:-1], self.cov_factor.shape[-1]), self.loc).normal_()
+        of_diagonal = room(shape, self.loc).normal_()
+        return self.loc + (self.cov_factor @ of_factor.unsqueeze(-1)).squeeze(-1) + self.cov_diag.sqrt() * of_diagonal
+
+    def _shrunk(self, B: Any) -> Any:
+        """L⁻¹ Wᵀ B, where L Lᵀ is the small matrix C."""
+        return _LINALG["solve_triangular"](self._small, self.cov_factor.mT @ B, upper=False)
+
+    def _factors(self) -> list[Any]:
+        return [self.cov_factor, self.cov_diag.sqrt().diag_embed()]
 
     def _half_log_det(self) -> Any:
-        return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return self._small.diagonal(dim1=-2, dim2=-1).log().sum(-1) + 0.5 * self.cov_diag.log().sum(-1)
+
+    def _widths(self, B: Any) -> Any:
+        scaled = B / self.cov_diag.unsqueeze(-1)
+        return (B * scaled).sum((-2, -1)) - self._shrunk(scaled).pow(2).sum((-2, -1))
 
 
 def _factor_of_inverse(P: Any) -> Any:

@@ -14,11 +14,16 @@ from typing import Any
 from symgrad.distributions import constraints
 from symgrad.distributions.transforms import (
     AffineTransform,
+    CatTransform,
     ComposeTransform,
+    CorrCholeskyTransform,
     ExpTransform,
     IndependentTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
     SigmoidTransform,
     SoftmaxTransform,
+    StackTransform,
     StickBreakingTransform,
     identity_transform,
 )
@@ -76,7 +81,13 @@ def _fill(registry: ConstraintRegistry, onto_simplex: Any) -> None:
         constraints.independent,
         lambda c: IndependentTransform(registry(c.base_constraint), c.reinterpreted_batch_ndims),
     )
+    registry.register(constraints.corr_cholesky, lambda _: CorrCholeskyTransform())
+    registry.register(constraints.cat, lambda c: CatTransform([registry(part) for part in c.cseq], c.dim, c.lengths))
+    registry.register(constraints.stack, lambda c: StackTransform([registry(part) for part in c.cseq], c.dim))
 
 
 _fill(biject_to, StickBreakingTransform)
 _fill(transform_to, SoftmaxTransform)
+transform_to.register(constraints.lower_cholesky, lambda _: LowerCholeskyTransform())
+for _constraint in (constraints.positive_definite, constraints.positive_semidefinite):
+    transform_to.register(_constraint, lambda _: PositiveDefiniteTransform())

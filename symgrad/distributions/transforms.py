@@ -15,6 +15,12 @@ from typing import Any
 
 from symgrad.distributions import constraints
 from symgrad.distributions.base import broadcast_all
+from symgrad.distributions.joined_transforms import CatTransform, StackTransform
+from symgrad.distributions.matrix_transforms import (
+    CorrCholeskyTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
+)
 from symgrad.distributions.transforming import (
     ComposeTransform,
     IndependentTransform,
@@ -22,6 +28,9 @@ from symgrad.distributions.transforming import (
     Transform,
     identity_transform,
     sum_rightmost,
+)
+from symgrad.distributions.transforming import (
+    _InverseTransform as _InverseTransform,  # a private name of torch that packages of flows import
 )
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError
@@ -32,9 +41,10 @@ from symgrad.tensor.borrowed import as_tensor
 from symgrad.tensor.facts import Shape
 
 __all__ = [
-    "AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "IndependentTransform", "PowerTransform",
-    "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StickBreakingTransform",
-    "TanhTransform", "Transform", "identity_transform",
+    "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
+    "CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform",
+    "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
+    "SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform", "Transform", "identity_transform",
 ]  # fmt: skip
 
 
@@ -283,6 +293,38 @@ class StickBreakingTransform(Transform):
         if not len(shape):
             raise ArgumentError("Too few dimensions on input")
         return Shape((*shape[:-1], shape[-1] + by))
+
+
+class CumulativeDistributionTransform(Transform):
+    """The probability that a ``distribution`` gives at most x, so that what is distributed so becomes uniform."""
+
+    codomain = constraints.unit_interval
+    bijective, sign = True, 1
+
+    def __init__(self, distribution: Any, cache_size: int = 0):
+        super().__init__(cache_size=cache_size)
+        self.distribution = distribution
+
+    @property
+    def domain(self) -> Any:
+        """What the distribution gives."""
+        return self.distribution.support
+
+    def with_cache(self, cache_size: int = 1) -> Any:
+        """The same with another ``cache_size``."""
+        if self._cache_size == cache_size:
+            return self
+        return CumulativeDistributionTransform(self.distribution, cache_size=cache_size)
+
+    def _call(self, x: Any) -> Any:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:  # noqa: ARG002
+        """The logarithm of the slope, which is the density."""
+        return self.distribution.log_prob(x)
 
 
 def _softplus(x: Any) -> Any:

@@ -14,9 +14,13 @@ from typing import Any
 from symgrad.distributions.base import broadcast_all
 from symgrad.distributions.discrete import Categorical, Odds
 from symgrad.distributions.discrete import inside as clamp_probs
+from symgrad.distributions.matrix_transforms import tril_matrix_to_vec, vec_to_tril_matrix
 from symgrad.tensor.creation import empty
 
-__all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits"]
+__all__ = [
+    "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",
+    "vec_to_tril_matrix",
+]  # fmt: skip
 
 
 def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:

@@ -37,6 +37,27 @@ MADE = {
         lambda D, x, s: D.MultivariateNormal(x([[0.5, -1.0], [0.0, 0.0]]), precision_matrix=x(V)),
         [[0.1, 0.2], [1.0, -3.0]],
     ),
+    "low rank": (
+        lambda D, x, s: D.LowRankMultivariateNormal(x([[0.5, -1.0], [0.0, 0.0]]), x([[0.7], [-0.4]]), x([0.5, 1.5])),
+        [[0.1, 0.2], [1.0, -3.0]],
+    ),
+    "LKJCholesky": (
+        lambda D, x, s: D.LKJCholesky(3, x([0.7, 2.5])),
+        [[[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.6, 0.8]], [[1.0, 0.0, 0.0], [-0.8, 0.6, 0.0], [0.28, 0.0, 0.96]]],
+    ),
+    "Wishart": (
+        lambda D, x, s: D.Wishart(x([4.5, 3.0]), x([[2.0, 0.5], [0.5, 1.0]])), [[[1.0, 0.3], [0.3, 2.0]]] * 2
+    ),
+    "its root": (lambda D, x, s: D.Wishart(5.0, scale_tril=x(L).tril()), [[1.0, 0.3], [0.3, 2.0]]),
+    "VonMises": (lambda D, x, s: D.VonMises(x(A), x(S)), A),
+    "ContinuousBernoulli": (
+        lambda D, x, s: D.ContinuousBernoulli(x([[0.2, 0.45, 0.9], [0.35, 0.6, 0.1]])),
+        [[0.3, 0.1, 0.0], [1.0, 0.9, 0.2]],
+    ),
+    "ContinuousBernoulli of logits": (lambda D, x, s: D.ContinuousBernoulli(logits=x(A)), P),
+    "Kumaraswamy": (lambda D, x, s: D.Kumaraswamy(x(S), 0.1 + x(P)), P),
+    "GeneralizedPareto": (lambda D, x, s: D.GeneralizedPareto(x(P), x(S), x([0.4, -0.2, 0.7])), [[0.5, 1.0, 1.5]] * 2),
+    "GeneralizedPareto at 0": (lambda D, x, s: D.GeneralizedPareto(0.0, x(S), s.zeros(3)), P),
     "Independent": (lambda D, x, s: D.Independent(D.Normal(x(A), x(S)), 1), A),
     "Gamma": (lambda D, x, s: D.Gamma(x(S), x(P)), S),
     "Chi2": (lambda D, x, s: D.Chi2(x(S)), S),
@@ -102,7 +123,17 @@ MADE = {
 }  # fmt: skip
 WITHOUT_SLOPES = ("Gamma", "Chi2", "softplus of powers", "InverseGamma")
 """Whose probabilities torch cannot differentiate."""
-IMPLICIT = ("Gamma", "Chi2", "Beta", "Dirichlet", "StudentT", "FisherSnedecor", "softplus of powers")
+IMPLICIT = (
+    "Gamma",
+    "Chi2",
+    "Beta",
+    "Dirichlet",
+    "StudentT",
+    "FisherSnedecor",
+    "softplus of powers",
+    "Wishart",
+    "its root",
+)
 """Of their samples torch has gradients to three digits."""
 
 
@@ -134,6 +165,13 @@ def same(a: Any, b: Any, rtol: float = 1e-9) -> None:
     np.testing.assert_allclose(b.detach().numpy(), a.detach().numpy(), rtol=rtol, atol=1e-12, equal_nan=True)
 
 
+WITHOUT = {
+    "Kumaraswamy": ("mode",),  # which is nan in torch, for all parameters
+    "GeneralizedPareto": ("log_prob", "cdf", "icdf"),  # for which torch compares float64 with float32, and stops
+    "GeneralizedPareto at 0": ("log_prob", "cdf"),
+}
+
+
 @pytest.mark.parametrize("name", MADE)
 def test_densities_and_moments(name):
     make, values = MADE[name]
@@ -144,6 +182,8 @@ def test_densities_and_moments(name):
     asked = {"log_prob": [s.t.tensor(values, dtype=k) for s, k in zip(sides, kinds, strict=True)]}
     asked |= dict.fromkeys(("mean", "mode", "variance", "stddev", "entropy", "perplexity", "cdf", "icdf"))
     for what, given in asked.items():
+        if what in WITHOUT.get(name, ()):
+            continue
         found = []
         for k, side in enumerate(sides):
             try:
@@ -160,20 +200,26 @@ def test_densities_and_moments(name):
         assert (found[0] is None) == (found[1] is None), what
         if found[0] is None:
             continue
-        same(*found, rtol=1e-6 if name in ("Normal of numbers", "Multinomial") else 1e-9)  # torch counts in float32
+        rough = name in ("Normal of numbers", "Multinomial", "VonMises")  # torch counts in float32, or for it
+        same(*found, rtol=1e-6 if rough else 1e-9)
         if what == "cdf" and name in WITHOUT_SLOPES:
             continue
         for a, b in zip(*(side.slopes(x) for side, x in zip(sides, found, strict=True)), strict=True):
             assert (a is None) == (b is None), what
             if a is not None:
-                np.testing.assert_allclose(b, a, rtol=1e-7, atol=1e-10, err_msg=what)
+                np.testing.assert_allclose(
+                    b, a, rtol=1e-5 if rough else 1e-7, atol=1e-7 if rough else 1e-10, err_msg=what
+                )
     assert tuple(sides[0].made.batch_shape) == tuple(sides[1].made.batch_shape)
     assert tuple(sides[0].made.event_shape) == tuple(sides[1].made.event_shape)
+    if "log_prob" in WITHOUT.get(name, ()):
+        return
     wider = [side.made.expand((2, *side.made.batch_shape)) for side in sides]
     same(*(w.log_prob(x.float() if "numbers" in name else x) for w, x in zip(wider, asked["log_prob"], strict=True)),
-         rtol=1e-6 if "numbers" in name else 1e-9)  # fmt: skip
+         rtol=1e-6 if rough else 1e-9)  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:Singular sample detected")  # torch calls all but the singular ones so
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", MADE)
 def test_samples_are_torchs_for_every_seed(name, dtype):
@@ -194,6 +240,8 @@ def test_samples_are_torchs_for_every_seed(name, dtype):
                 continue
             same(*found, rtol=1e-5 if dtype == "float32" else 1e-11)
             assert found[0].requires_grad == found[1].requires_grad == (what == "rsample" and bool(sides[0].leaves))
+            if shape and name in ("Wishart", "its root"):
+                continue  # torch writes into what its backward pass needs
             for a, b in zip(*(side.slopes(x) for side, x in zip(sides, found, strict=True)), strict=True):
                 digits = 1e-4 if dtype == "float32" else 1e-9
                 digits = 2e-3 if name.endswith(IMPLICIT) or name.startswith(IMPLICIT) else digits
@@ -215,6 +263,19 @@ PAIRS = {
     "MultivariateNormal": lambda D, x: (
         D.MultivariateNormal(x([0.5, -1.0]), x(V)), D.MultivariateNormal(x([0.0, 1.0]), scale_tril=x(L))
     ),
+    "low rank": lambda D, x: (
+        D.LowRankMultivariateNormal(x([0.5, -1.0]), x([[0.7], [-0.4]]), x([0.5, 1.5])),
+        D.LowRankMultivariateNormal(x([[0.5, 1.0], [0.0, 0.3]]), x([[0.2], [0.4]]), x([2.5, 1.5])),
+    ),
+    "of low rank": lambda D, x: (
+        D.LowRankMultivariateNormal(x([0.5, -1.0]), x([[0.7], [-0.4]]), x([0.5, 1.5])),
+        D.MultivariateNormal(x([0.0, 1.0]), scale_tril=x(L)),
+    ),
+    "from low rank": lambda D, x: (
+        D.MultivariateNormal(x([0.0, 1.0]), x(V)),
+        D.LowRankMultivariateNormal(x([0.5, -1.0]), x([[0.7], [-0.4]]), x([0.5, 1.5])),
+    ),
+    "ContinuousBernoulli": lambda D, x: (D.ContinuousBernoulli(x(P[1])), D.ContinuousBernoulli(logits=x(A[0]))),
     "Gamma": lambda D, x: (D.Gamma(x(S), x(P)), D.Gamma(x(P), x(S[::-1]))),
     "Chi2": lambda D, x: (D.Chi2(x(S)), D.Gamma(x(P), x(S[::-1]))),
     "Beta": lambda D, x: (D.Beta(x(S), x(P)), D.Beta(x(P), x(S[::-1]))),
@@ -253,6 +314,7 @@ MEMBERS = {
     "Beta": lambda D, x: D.Beta(x(P), x(S)),
     "Binomial": lambda D, x: D.Binomial(3, logits=x(A)),
     "Chi2": lambda D, x: D.Chi2(x(P)),
+    "ContinuousBernoulli": lambda D, x: D.ContinuousBernoulli(logits=x(A)),
     "Exponential": lambda D, x: D.Exponential(x(S)),
     "Gamma": lambda D, x: D.Gamma(x(S), x(P)),
     "Gumbel": lambda D, x: D.Gumbel(x(A), x(S)),
@@ -269,6 +331,8 @@ MEMBERS = {
 @pytest.mark.parametrize("p", MEMBERS)
 @pytest.mark.parametrize("q", MEMBERS)
 def test_divergences_of_different_classes(p, q):
+    if (p, q) in (("unit", "ContinuousBernoulli"), ("ContinuousBernoulli", "unit")):
+        return  # which torch calls infinite: tests/values/test_distributions.py
     sides = [Side(t, lambda D, x, s: (MEMBERS[p](D, x), MEMBERS[q](D, x))) for t in (torch, sg)]
     try:
         want = sides[0].D.kl_divergence(*sides[0].made)
@@ -522,45 +586,3 @@ def test_divergences_of_certain_trials():
     n, p = sg.tensor([3.0, 3.0, 0.0]), sg.tensor([1.0, 0.0, 0.5])
     found = sg.distributions.kl_divergence(B(n, p), B(n, sg.tensor([0.5, 0.5, 0.0])))
     np.testing.assert_allclose(found.tolist(), [3 * np.log(2), 3 * np.log(2), 0.0], rtol=1e-6)
-
-
-def test_every_transform_may_have_a_cache():
-    for t in (torch, sg):
-        D = importlib.import_module(f"{t.__name__}.distributions")
-        whole = D.ComposeTransform([D.ReshapeTransform((4,), (2, 2)), D.TanhTransform()], cache_size=1)
-        x = t.full((4,), 30.0)
-        assert whole.inv(whole(x)) is x
-
-
-def test_functions_onto_what_satisfies_a_constraint():
-    x = [0.5, -1.0, 0.3]
-    for how in ("biject_to", "transform_to"):
-        for name in ("real", "positive", "nonnegative", "unit_interval", "simplex", "real_vector", "interval"):
-            found = []
-            for t in (torch, sg):
-                D = importlib.import_module(f"{t.__name__}.distributions")
-                constraint = D.constraints.interval(-1.0, 3.0) if name == "interval" else getattr(D.constraints, name)
-                made = getattr(D, how)(constraint)
-                y = made(t.tensor(x, dtype=t.float64))
-                found.append([y.tolist(), made.inv(y).tolist()])
-            np.testing.assert_allclose(np.hstack(found[1]), np.hstack(found[0]), rtol=1e-12)
-    with pytest.raises(NotImplementedError):
-        sg.distributions.biject_to(sg.distributions.constraints.boolean)
-
-
-NAMES = {
-    "normal": "Normal", "kl": "kl_divergence", "transforms": "TanhTransform", "utils": "broadcast_all",
-    "distribution": "Distribution", "transformed_distribution": "TransformedDistribution", "beta": "Beta",
-    "categorical": "Categorical", "bernoulli": "Bernoulli", "independent": "Independent", "gamma": "Gamma",
-    "multivariate_normal": "MultivariateNormal", "one_hot_categorical": "OneHotCategorical", "uniform": "Uniform",
-    "constraint_registry": "biject_to", "relaxed_categorical": "RelaxedOneHotCategorical", "studentT": "StudentT",
-    "mixture_same_family": "MixtureSameFamily", "laplace": "Laplace", "binomial": "Binomial", "constraints": "positive",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("room", NAMES)
-def test_they_are_where_programs_import_them_from(room):
-    for t in ("torch", "symgrad"):
-        module = importlib.import_module(f"{t}.distributions.{room}")
-        assert hasattr(module, NAMES[room])
-        assert getattr(importlib.import_module(f"{t}.distributions"), room) is module

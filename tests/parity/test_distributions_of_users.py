@@ -124,3 +124,24 @@ def test_constraints_of_users_own_are_asked_for_tensors():
         for i, wrong in enumerate((t.ones(2, 2), 4 * t.ones(2), 4 * t.ones(2, 2))):
             with pytest.raises(ValueError, match="Expected parameter (L|loc|rows)"):
                 kind(*good[:i], wrong, *good[i + 1 :])
+
+
+NAMES = {
+    "normal": "Normal", "kl": "kl_divergence", "transforms": "TanhTransform", "utils": "broadcast_all",
+    "distribution": "Distribution", "transformed_distribution": "TransformedDistribution", "beta": "Beta",
+    "categorical": "Categorical", "bernoulli": "Bernoulli", "independent": "Independent", "gamma": "Gamma",
+    "multivariate_normal": "MultivariateNormal", "one_hot_categorical": "OneHotCategorical", "uniform": "Uniform",
+    "constraint_registry": "biject_to", "relaxed_categorical": "RelaxedOneHotCategorical", "studentT": "StudentT",
+    "mixture_same_family": "MixtureSameFamily", "laplace": "Laplace", "binomial": "Binomial", "constraints": "positive",
+    "wishart": "Wishart", "lkj_cholesky": "LKJCholesky", "von_mises": "VonMises", "kumaraswamy": "Kumaraswamy",
+    "lowrank_multivariate_normal": "LowRankMultivariateNormal", "exp_family": "ExponentialFamily",
+    "continuous_bernoulli": "ContinuousBernoulli", "generalized_pareto": "GeneralizedPareto",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("room", NAMES)
+def test_they_are_where_programs_import_them_from(room):
+    for t in ("torch", "symgrad"):
+        module = importlib.import_module(f"{t}.distributions.{room}")
+        assert hasattr(module, NAMES[room])
+        assert getattr(importlib.import_module(f"{t}.distributions"), room) is module
