@@ -25,7 +25,7 @@ from symgrad.op.carriers import (
     register_carrier,
     shape_of,
 )  # fmt: skip
-from symgrad.op.factories import broadcast_shapes, elementwise, family, multilinear, primitive
+from symgrad.op.factories import broadcast_shapes, elementwise, family, multilinear, of_reals, primitive
 from symgrad.op.folds import folded
 from symgrad.op.fronts import FRONTS, Front, front, publish, with_numpy_names
 from symgrad.op.needs import FROM, KEEP
@@ -34,8 +34,8 @@ from symgrad.op.refusals import by_kind, inexact, refusal, refusing
 
 __all__ = [
     "FROM", "FRONTS", "KEEP", "TABLE", "Front", "Labels", "Length", "Op", "Rest", "Rule", "Spec", "as_size",
-    "broadcast_shapes", "by_kind", "carrier_of", "elementwise", "family", "fixed", "fixed_length", "folded", "front",
-    "inexact", "is_complex", "length_of", "lengths", "lookup", "multilinear", "of_this_length", "primitive", "publish",
-    "refusal", "refusing", "register", "register_carrier", "scales", "shape_of", "title", "unlisted",
-    "with_numpy_names",
+    "broadcast_shapes", "by_kind", "carrier_of", "elementwise", "family", "fixed", "fixed_length", "folded",
+    "front", "inexact", "is_complex", "length_of", "lengths", "lookup", "multilinear", "of_reals", "of_this_length",
+    "primitive", "publish", "refusal", "refusing", "register", "register_carrier", "scales", "shape_of", "title",
+    "unlisted", "with_numpy_names",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The three factories of entries: elementwise, multilinear and primitive ops; and families of primitive ones."""
+"""The three factories of entries: elementwise, multilinear and primitive ops; and what families of them share."""
 
 from __future__ import annotations
 
@@ -31,6 +31,14 @@ def elementwise(name: str, kernel: Rule, *partials: Any, public: Sequence[str] |
     if public:
         publish(op, *(() if public is True else public))
     return op
+
+
+def of_reals(name: str, kernel: Rule, *partials: Any, **fields: Any) -> Op:
+    """An elementwise op of real floats, which the rooms of its field publish where anybody does.
+
+    Formulas hold the op; where they are read, they show its definition if it has one.
+    """
+    return elementwise(name, kernel, *partials, **{"public": (), **_of_reals(fields)})
 
 
 def multilinear(name: str, kernel: Rule, einsum: Callable[..., Spec], **fields: Any) -> Op:
@@ -73,7 +81,7 @@ def family(name: str, kernel: Rule, slope: Rule, by_result: bool = False, **fiel
     """A primitive that acts entry by entry on one array, with parameters (the order of a Bessel function).
 
     ``slope`` gives its derivative as a function of ``(x, **params)`` in ops; ``by_result``, of ``(out, x, **params)``.
-    Formulas hold the op; where they are read, they show its definition if it has one.
+    Otherwise it is as :func:`of_reals`.
     """
 
     def of_argument(g: Any, out: Any, x: Any, **params: Any) -> Any:  # noqa: ARG001
@@ -83,9 +91,11 @@ def family(name: str, kernel: Rule, slope: Rule, by_result: bool = False, **fiel
         return g * slope(out, x, **params)
 
     rule = of_result if by_result else of_argument
-    expanded = fields.get("define") is not None
-    fields = {"dtypes": "float", "refuses": "c", "expanded": expanded, **fields}
-    return primitive(name, kernel, (rule,), jvp=(rule,), entrywise=True, **fields)
+    return primitive(name, kernel, (rule,), jvp=(rule,), entrywise=True, **_of_reals(fields))
+
+
+def _of_reals(fields: dict[str, Any]) -> dict[str, Any]:
+    return {"dtypes": "float", "refuses": "c", "expanded": fields.get("define") is not None, **fields}
 
 
 def _shape_of_first(shape: Sequence[Any], *_others: Any, **_params: Any) -> Sequence[Any]:

@@ -38,10 +38,6 @@ def cutting(  # noqa: C901
     new, expected = cls.__new__, cls
     whole = op.dtypes is None and not {"i", "b", "?"} & op.refuses.keys()
 
-    def switch(fast: bool) -> None:
-        nonlocal expected
-        expected = cls if fast else None
-
     def call(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         tensor = args[0]
         if tensor.__class__ is not expected or len(args) != 1 or WATCH.count or MODE.exceptional or MODE.inferred:
@@ -103,5 +99,5 @@ def cutting(  # noqa: C901
             pruned(extra.views).append(weakref.ref(made))
         return made
 
-    may_step_aside(switch)
+    may_step_aside(call)
     return call

@@ -147,10 +147,6 @@ def unary(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any], An
     plans: Any = None
     expected = cls
 
-    def switch(fast: bool) -> None:
-        nonlocal expected
-        expected = cls if fast else None
-
     def call(input: Any) -> Any:
         nonlocal plans
         if input.__class__ is not expected:
@@ -207,7 +203,7 @@ def unary(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any], An
         out._extra = None
         return out
 
-    may_step_aside(switch)
+    may_step_aside(call)
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.told
     return call
@@ -220,10 +216,6 @@ def binary(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, An
     unlike = _with_number(cls, op, otherwise)
     plans: Any = None
     expected = cls
-
-    def switch(fast: bool) -> None:
-        nonlocal expected
-        expected = cls if fast else None
 
     def call(input: Any, other: Any) -> Any:
         nonlocal plans
@@ -292,7 +284,7 @@ def binary(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, An
         out._extra = None
         return out
 
-    may_step_aside(switch)
+    may_step_aside(call)
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.told
     return call
@@ -303,7 +295,7 @@ def _another(x: Any) -> Any:
     return x.copy("K") if x.__class__ is np.ndarray else x * 1
 
 
-def _with_number(cls: Any, op: Op, unlike: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:  # noqa: C901
+def _with_number(cls: Any, op: Op, unlike: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """The fast path of an op of two operands, one of which is a Python number beside a tensor of real floats."""
     if op.condition is not None or op.scalar is not None:
         return unlike
@@ -311,10 +303,6 @@ def _with_number(cls: Any, op: Op, unlike: Callable[[Any, Any], Any]) -> Callabl
     copied: Any = op.copies and _another
     plans: list[Any] = [None, None]
     expected = cls
-
-    def switch(fast: bool) -> None:
-        nonlocal expected
-        expected = cls if fast else None
 
     def call(input: Any, other: Any) -> Any:
         if input.__class__ is expected and (other.__class__ is float or other.__class__ is int):
@@ -373,7 +361,7 @@ def _with_number(cls: Any, op: Op, unlike: Callable[[Any, Any], Any]) -> Callabl
         out._extra = None
         return out
 
-    may_step_aside(switch)
+    may_step_aside(call)
     return call
 
 
@@ -381,10 +369,6 @@ def question(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, 
     """The fast path of an op of two tensors without derivative: a comparison, which asks for no operand's history."""
     kernel, careful = op.kernel, _set_aside(op)
     expected = cls
-
-    def switch(fast: bool) -> None:
-        nonlocal expected
-        expected = cls if fast else None
 
     def call(input: Any, other: Any) -> Any:
         if input.__class__ is not expected or other.__class__ is not expected:
@@ -402,7 +386,7 @@ def question(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, 
             v = arranged(v, (x, y))
         return apply(cls, op, (input, other), {}) if _watched(input) or _watched(other) else plain(cls, v)
 
-    may_step_aside(switch)
+    may_step_aside(call)
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.told
     return call

@@ -14,6 +14,7 @@ from typing import Any
 
 from symgrad.ops.rules.kinks import STATE
 from symgrad.tape.threads import ThreadState
+from symgrad.tape.variables import variable_of
 
 NODES: list[Callable[[Any], None]] = []
 """Called with every node that is recorded, once its saved values are in place."""
@@ -21,18 +22,20 @@ NODES: list[Callable[[Any], None]] = []
 OPERANDS: list[Callable[[Any, Any], None]] = []
 """Called with a node of a change in place and the array that is about to be overwritten, which its result will be."""
 
-_SWITCHES: list[Callable[[bool], None]] = []
+_EXPECTED: list[tuple[Any, Any]] = []
+"""The variables of fast paths that say what they take, and what that is while nobody observes."""
 
 _LOCK = threading.Lock()
 _count = 0
 
 
-def may_step_aside(switch: Callable[[bool], None]) -> None:
-    """Let a fast path be told, by False, that it is to step aside, and by True that it may run again."""
+def may_step_aside(call: Any) -> None:
+    """Let a fast path take nothing while somebody observes: its variable ``expected``, a class, is empty then."""
+    expected = variable_of(call, "expected")
     with _LOCK:
-        _SWITCHES.append(switch)
+        _EXPECTED.append((expected, expected.cell_contents))
         if _count:
-            switch(False)
+            expected.cell_contents = ()
 
 
 def stepped_aside() -> bool:
@@ -46,8 +49,8 @@ def step_aside() -> None:
     with _LOCK:
         _count += 1
         if _count == 1:
-            for switch in _SWITCHES:
-                switch(False)
+            for expected, _ in _EXPECTED:
+                expected.cell_contents = ()
 
 
 def step_back() -> None:
@@ -56,8 +59,8 @@ def step_back() -> None:
     with _LOCK:
         _count -= 1
         if not _count:
-            for switch in _SWITCHES:
-                switch(True)
+            for expected, kind in _EXPECTED:
+                expected.cell_contents = kind
 
 
 def _other_convention(in_force: bool) -> None:

@@ -61,10 +61,6 @@ def ordinary(cls: Any, op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], An
             values[i] = tensor._value
         return tensor.source()
 
-    def switch(fast: bool) -> None:
-        nonlocal expected
-        expected = Recorded if fast else ()
-
     def call(args: tuple[Any, ...], params: dict[str, Any]) -> Any:  # noqa: C901
         if WATCH.count or MODE.inferred:
             return careful(args, params)
@@ -155,5 +151,5 @@ def ordinary(cls: Any, op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], An
             note_view(args[0], made, op, params)
         return made
 
-    may_step_aside(switch)
+    may_step_aside(call)
     return call

@@ -39,10 +39,6 @@ def product(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, A
     kernel, single, common = op.kernel, op.single or op.kernel, ordinary(cls, op)
     expected = cls
 
-    def switch(fast: bool) -> None:
-        nonlocal expected
-        expected = cls if fast else None
-
     def call(input: Any, other: Any) -> Any:
         if input.__class__ is not expected or other.__class__ is not expected:
             return otherwise(input, other)
@@ -87,7 +83,7 @@ def product(cls: Any, op: Op, otherwise: Callable[..., Any]) -> Callable[[Any, A
         out._extra = None
         return out
 
-    may_step_aside(switch)
+    may_step_aside(call)
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.told
     return call

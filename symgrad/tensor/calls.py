@@ -12,7 +12,7 @@ from symgrad.errors import SymgradError
 from symgrad.ops.elementwise.select import where_op
 from symgrad.tape.memory.outputs import into
 from symgrad.tape.misuse import FAILED, MISUSE, misused, reworded
-from symgrad.tape.overriding import dispatched, looking, unasked, when_used
+from symgrad.tape.overriding import dispatched, may_ask, unasked
 from symgrad.tape.record import BETWEEN
 from symgrad.tape.signatures import otherwise
 from symgrad.tape.standins import among, inner
@@ -24,11 +24,6 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
     if code is not None and "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
         return function
     starred = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-    own = function
-
-    def look() -> None:
-        nonlocal function
-        function = looking(public, own)
 
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -46,10 +41,9 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
                 return call(*then[0], out=out, **then[1])
             raise misused(name, function, args, named, error) from error.__cause__
 
-    public: Callable[..., Any] = call
     alone = code is not None and code.co_argcount == 1 and not code.co_kwonlyargcount
     if not alone or code.co_varnames[0] != "input" or code.co_flags & starred:  # type: ignore[union-attr]
-        when_used(look)
+        may_ask(call)
         return call
 
     @functools.wraps(function)
@@ -67,8 +61,7 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
                 return dispatched(of_one, found, (input,), {} if out is None else {"out": out})
             raise misused(name, function, (input,), {} if out is None else {"out": out}, error) from error.__cause__
 
-    public = of_one
-    when_used(look)
+    may_ask(of_one)
     return of_one
 
 
@@ -99,10 +92,6 @@ def unbound(function: Callable[..., Any], asks: bool = False) -> Callable[..., A
     """
     own = function
 
-    def look() -> None:
-        nonlocal function
-        function = looking(call, own)
-
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -117,17 +106,12 @@ def unbound(function: Callable[..., Any], asks: bool = False) -> Callable[..., A
     BETWEEN.add(getattr(call, "__code__", None))
     call.__module__ = "symgrad"
     if asks:
-        when_used(look)
+        may_ask(call)
     return call
 
 
 def explained(name: str, function: Callable[..., Any], words: dict[str, str]) -> Callable[..., Any]:
     """A function whose errors name the call, and which takes arguments by torch's other ``words`` for them."""
-    own = function
-
-    def look() -> None:
-        nonlocal function
-        function = looking(call, own)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -144,17 +128,13 @@ def explained(name: str, function: Callable[..., Any], words: dict[str, str]) ->
                 return call(*then[0], **then[1])
             raise misused(name, function, args, kwargs, error) from error.__cause__
 
-    when_used(look)
+    may_ask(call)
     return call
 
 
 def method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A method whose errors are about its arguments, as those of the function are."""
     own = function
-
-    def look() -> None:
-        nonlocal function
-        function = looking(call, own)
 
     @functools.wraps(function)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -169,24 +149,19 @@ def method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                 return call(self, *then[0], **then[1])
             raise misused(f"Tensor.{name}", own, (self, *args), kwargs, error) from error.__cause__
 
-    when_used(look)
+    may_ask(call)
     call.asks = True  # type: ignore[attr-defined]
     return call
 
 
 def of_two(function: Callable[..., Any]) -> Callable[..., Any]:
     """A method of two operands that is an op as it stands, and asks the class of the other one."""
-    own = function
-
-    def look() -> None:
-        nonlocal function
-        function = looking(call, own)
 
     @functools.wraps(function)
     def call(self: Any, other: Any) -> Any:
         return function(self, other)
 
-    when_used(look)
+    may_ask(call)
     call.asks = True  # type: ignore[attr-defined]
     return call
 

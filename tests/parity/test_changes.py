@@ -321,3 +321,12 @@ def test_names_of_conjugates(change):
     program = f"v = x * 1; {change}\n(g,) = t.autograd.grad((v * v).real.sum(), x, create_graph=True)"
     complexes = lambda t: t.tensor([[1 + 2j, 3], [4, 5j]], requires_grad=True)  # noqa: E731
     alike(program, "(v.grad_fn.name(), v._version, v.tolist(), g.grad_fn.name(), g.tolist())", x=complexes)
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["v.index_add_(0, t.tensor([0]), v[:1])", "v.add_(v[:1])", "v[1:].copy_(v[:1])",
+     "x.index_add_(0, t.tensor([0]), v[:1])", "x.index_add_(0, t.tensor([0]), x[:1])"],
+)  # fmt: skip
+def test_a_conjugate_is_copied_before_what_it_shows_changes(change):
+    alike(f"x = t.tensor([1 + 2j, 3 - 1j])\nv = x.conj()\n{change}", "(x.tolist(), v.tolist())")

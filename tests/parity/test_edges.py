@@ -466,3 +466,45 @@ def test_an_empty_batch_leaves_the_running_statistics_as_they_are() -> None:
         out = t.nn.functional.batch_norm(t.zeros(0, 3, 2, 2), mean, var, training=True)
         assert out.shape == (0, 3, 2, 2)
         assert (mean.tolist(), var.tolist()) == ([0.0] * 3, [1.0] * 3)
+
+
+def test_slope_of_running_sums_of_powers_where_nothing_comes_down() -> None:
+    """torch takes the gradient's logarithm, and loses the derivative by a gradient of 0, as that of entries of 0 is."""
+
+    def second(t: Any, run: Any) -> Any:
+        x = t.tensor([[0.0, 0.0], [2.0, 2.0], [1.0, -1.0]], dtype=t.float64, requires_grad=True)
+        (g,) = t.autograd.grad((run(x) ** 2).sum(), x, create_graph=True)
+        return t.autograd.grad((g * g).sum(), x)[0].numpy()
+
+    found = second(sg, lambda x: x.logcumsumexp(0))
+    np.testing.assert_allclose(found, second(torch, lambda x: x.exp().cumsum(0).log()), rtol=1e-13)
+    assert abs(found[0] - second(torch, lambda x: x.logcumsumexp(0))[0]).min() > 1
+
+
+@pytest.mark.parametrize("dtype", [None, "float32", "int32"])
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_places_among_masked_entries_have_the_dtype_asked_for(name, dtype):
+    values, hidden = np.array([[0.4, 3.0, 0.2], [0.1, 0.7, 4.0]]), np.array([[True, False, True]])
+    for options in ({}, {"dim": 0}, {"dim": 1, "keepdim": True}):
+        want, got = (
+            getattr(t.masked, name)(
+                t.tensor(values), mask=t.tensor(hidden), dtype=dtype and getattr(t, dtype), **options
+            )
+            for t in (torch, sg)
+        )
+        assert got.tolist() == want.tolist()
+        assert str(got.dtype).removeprefix("torch.") == str(want.dtype).removeprefix("torch.")
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (0, 1), (2, 0, 3)])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_filling_slices_of_nothing(shape: tuple[int, ...], dim: int) -> None:
+    """It is refused only where slices of some entries would be filled."""
+
+    def fills(t: Any) -> bool:
+        try:
+            return tuple(t.zeros(shape).index_fill(dim, t.tensor([0]), 0.25).shape) == shape
+        except RuntimeError:
+            return False
+
+    assert fills(sg) == fills(torch)

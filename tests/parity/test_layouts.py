@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import numpy as np
 import pytest
 
 import symgrad as sg
+from tests.parity.test_histories import values
 
 torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
 pytestmark = pytest.mark.peer
@@ -144,3 +146,17 @@ def test_copies_with_parts_replaced(copy: str, made: str) -> None:
         return y.stride(), y._is_view(), type(y.grad_fn).__name__
 
     assert answers(sg) == answers(torch)
+
+
+@pytest.mark.parametrize("cut", ["x[-1]", "x[:1]", "x.mT", "x[None]", "x[..., :1]", "x.squeeze()", "x.reshape(0)"])
+def test_strides_of_parts_of_nothing(cut: str) -> None:
+    program = f"x = t.tensor(x); out = ({cut}).stride()"
+    assert values(sg, program, x=np.array([[], []])) == values(torch, program, x=np.array([[], []]))
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 1), (3, 2), (2, 3)])
+@pytest.mark.parametrize("turned", [False, True])
+def test_copies_of_repeated_memory_lie_row_by_row(shape, turned):
+    array = np.broadcast_to(np.arange(float(shape[-1])), shape)
+    array = array.T if turned else array
+    assert sg.tensor(array).stride() == torch.tensor(array).stride()

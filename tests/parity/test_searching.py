@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from tests.parity.test_changes import alike
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.peer
@@ -77,3 +78,11 @@ def test_selection_among_equal_entries(dim: int) -> None:
         ):
             for mine, wanted in zip(ours, theirs, strict=True):
                 np.testing.assert_array_equal(mine.numpy(), wanted.numpy())
+
+
+@pytest.mark.parametrize("name", ["kthvalue(1)", "mode()", "kthvalue(3)", "mode(2)"])
+@pytest.mark.parametrize("values", ["True", "2 - 1j", "[True, False]", "[1j, 2]", "[]", "1.5"])
+@pytest.mark.parametrize("grad", ["", ".requires_grad_()"])
+def test_one_entry_is_the_commonest_and_the_first_whatever_its_dtype(name, values, grad):
+    made = f"x = t.tensor({values})\nif x.is_complex(): x = x{grad}\nvalue, place = x.{name}"
+    alike(made, "'value' in dir() and (value.tolist(), place.tolist())")

@@ -17,6 +17,7 @@ from symgrad.op import (
     front,
     is_complex,
     lookup,
+    of_reals,
     primitive,
     publish,
     sampling,
@@ -311,19 +312,15 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
     return finite(input, 0.0 if nan is None else nan, high, low)
 
 
-log_odds: Op = elementwise(
+log_odds: Op = of_reals(
     "log_odds",
     kernels.log_odds,
     over(lambda out, x: defined(x * (1 - x), (x >= 0) & (x <= 1))),
-    public=(),
     single=single.rounded(kernels.log_odds),
     half=halves.log_odds,
-    dtypes="float",
-    refuses="c",
     domain="probability",
     kinks=(0, 1),
     define=lambda x: log(x / (1 - x)),
-    expanded=True,
     doc="log(x/(1 - x)); the derivative at 0 and 1 is infinite.",
 )
 
@@ -409,9 +406,9 @@ complex_op: Op = primitive(
     dtypes="float",
     refuses="c",
     define=lambda x, y: x + 1j * y,
+    expanded=True,
     weak=True,
     digits=digits.complex_of,
-    expanded=True,
     doc="x + iy, part by part: an infinite part leaves the other what it is.",
 )
 view_as_real_op: Op = primitive(

@@ -248,9 +248,9 @@ divided_where: Op = elementwise(
     None,
     public=(),
     define=lambda x, y, keep: guard(x / y, keep),
+    expanded=True,
     domain=("real", "nonzero", "bool"),
     condition=2,
-    expanded=True,
     doc="x / y, and 0 where keep does not hold: what has no part where it cannot be divided.",
 )
 
@@ -261,9 +261,9 @@ masked: Op = elementwise(
     0,
     public=(),
     define=lambda x, keep: x * keep,
+    expanded=True,
     weak=False,
     domain=("real", "bool"),
-    expanded=True,
     digits=lambda mp, x, keep: x * keep if keep else mp.zero,
     c="{1} == 0 ? 0 : {0} * {1}",
     doc="x · keep, and 0 where keep is 0 whatever x is: slopes by pieces, beside infinite cotangents.",

@@ -292,8 +292,8 @@ matrix_power_op: Op = primitive(
     node="MatrixPower",
     domain="invertible",
     define=lambda x, *, n: matrix_power(x, n),
-    code=lambda x, *, n: f"np.linalg.matrix_power({x}, {n})",
     expanded=True,
+    code=lambda x, *, n: f"np.linalg.matrix_power({x}, {n})",
     example=("matrix", {"n": 3}),
     samples=[
         lambda make: ((make("invertible", "n", "n"),), {"n": 3}),

@@ -13,7 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.errors import ArgumentError, DtypeError, ShapeError
 from symgrad.notices import notice
-from symgrad.op import Op, elementwise, length_of, refusing, shape_of
+from symgrad.op import Op, length_of, of_reals, refusing, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import standing
@@ -196,33 +196,25 @@ def _limited_log(x: Any) -> Any:
     return log(clamp_min(x, exp(exact(-100))))
 
 
-bce: Op = elementwise(
+bce: Op = of_reals(
     "bce",
     kernels.bce,
     # Where p is 0 or 1 the slope is very large, not 0 as that of the limited logarithm: so torch.
     lambda out, p, t: (p - t) / clamp_min(p * (1 - p), exact(Fraction(1, 10**12))),
     lambda out, p, t: log(1 - p) - log(p),
-    public=(),
-    dtypes="float",
-    refuses="c",
     domain="probability",
     define=lambda p, t: -(t * _limited_log(p) + (1 - t) * _limited_log(1 - p)),
-    expanded=True,
     doc="-[t log p + (1 - t) log(1 - p)], with the logarithms limited to -100 from below.",
 )
 
 
-bce_with_logits: Op = elementwise(
+bce_with_logits: Op = of_reals(
     "bce_with_logits",
     kernels.bce_with_logits,
     lambda out, x, t: (1 - t) * sigmoid(x) - t * sigmoid(-x),
     lambda out, x, t: -x,  # the difference of both logarithms, which has few digits of it near 0
-    public=(),
-    dtypes="float",
-    refuses="c",
     domain=("real", "probability"),
     define=lambda x, t: t * softplus(-x) + (1 - t) * softplus(x),
-    expanded=True,
     doc="-[t log σ(x) + (1 - t) log(1 - σ(x))] of parts of one sign, so that no digits are lost.",
 )
 bce_with_logits.vjps = bce_with_logits.jvps = (

@@ -88,8 +88,8 @@ sech: Op = _neuron(
     lambda out, x: -(out * tanh(x)),
     half=halves.sech,
     define=lambda x: 1 / cosh(x),
-    spelled=False,  # of 1/cosh the derivatives are 0 · inf there
     expanded=True,
+    spelled=False,  # of 1/cosh the derivatives are 0 · inf there
     c="1 / cosh({0})",
     parity="even",
     bounds=(0, 1),

@@ -92,9 +92,9 @@ prod_divided_op: Op = primitive(
     ),
     infer=lambda out, x, dim, keepdim: x,
     define=lambda out, x, *, dim, keepdim: _divided(out, x, dim, keepdim),
+    expanded=True,
     mixes="dim",
     domain="nonzero",
-    expanded=True,
     example=(6.0, "vector", {"dim": 0, "keepdim": False}),
     samples=[
         sampling.many(("nonzero", "m"), ("nonzero", "n", "m"), dim=0, keepdim=False),
@@ -129,10 +129,10 @@ prod_divided_twice_op: Op = primitive(
     ),
     infer=lambda g, out, x, dim, keepdim: x,
     define=lambda g, out, x, *, dim, keepdim: _divided_twice(g, out, x, dim, keepdim),
+    expanded=True,
     mixes="dim",
     stacks="shared",  # as divisible_op does
     domain="nonzero",
-    expanded=True,
     example=("vector", 6.0, "vector", {"dim": 0, "keepdim": False}),
     samples=[
         sampling.small(

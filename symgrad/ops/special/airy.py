@@ -6,20 +6,17 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, elementwise, family, sampling
+from symgrad.op import Op, family, of_reals, sampling
 from symgrad.ops.calls.naming import within
 from symgrad.ops.rules.constants import exact
 from symgrad.precision import digits
 
 
 def _airy(name: str, kernel: Any, partial: Any, sympy: str, called: str, doc: str) -> Op:
-    return elementwise(
+    return of_reals(
         name,
         kernel,
         partial,
-        public=(),
-        dtypes="float",
-        refuses="c",
         sympy=sympy,
         digits=_DIGITS[name],
         called=called,

@@ -7,7 +7,7 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, elementwise, family, fixed, front, sampling
+from symgrad.op import Op, elementwise, family, fixed, front, of_reals, sampling
 from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.elementwise.select import abs_, sign
 from symgrad.ops.elementwise.smooth import exp, log, sqrt
@@ -157,25 +157,19 @@ bessel_ie_slope: Op = family(
     samples=[sampling.one("off-zero", "n", "m", n=0, k=1), sampling.one("off-zero", n=2, k=2)],
     doc="The k-th derivative of e^(-|x|) I_n(x); the difference of neighbouring orders has no digits far out.",
 )
-lambertw_op: Op = elementwise(
+lambertw_op: Op = of_reals(
     "lambertw",
     kernels.lambertw,
     lambda out, x: lambertw_slope(x, n=1, lower=False),
-    public=(),
-    dtypes="float",
     sympy="LambertW",
-    refuses="c",
     domain="positive",
     called="W",
     doc="Principal branch of Lambert's W: the solution w of w e^w = x.",
 )
-lambertw_lower: Op = elementwise(
+lambertw_lower: Op = of_reals(
     "lambertw_lower",
     kernels.lambertw_lower,
     lambda out, x: lambertw_slope(x, n=1, lower=True),
-    public=(),
-    dtypes="float",
-    refuses="c",
     domain="above-branch",
     digits=lambda mp, x: mp.re(mp.lambertw(x, -1)) if -mp.exp(-1) <= x < 0 else mp.nan,
     called="W_{-1}",
@@ -304,8 +298,7 @@ def _density(x: Any) -> Any:
 
 
 def _special(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
-    op = elementwise(name, kernel, *partials, public=(), dtypes="float", **fields)
-    within("special", name)(op)
+    op: Op = within("special")(of_reals(name, kernel, *partials, **fields))
     return op
 
 
@@ -316,7 +309,6 @@ ndtr: Op = _special(
     single=gauss.ndtr,
     half=halves.ndtr,
     copies=True,
-    refuses="c",
     digits=digits.ndtr,
     called=r"\Phi",
     doc="Standard normal distribution function.",
@@ -334,20 +326,15 @@ log_ndtr: Op = _special(
     "log_ndtr",
     kernels.log_ndtr,
     lambda out, x: inverse_mills(x),
-    refuses="c",
     digits=lambda mp, x: mp.log(digits.ndtr(mp, x)),
     called=r"\log \Phi",
     doc="log of the standard normal distribution function, accurate far to the left.",
 )
-inverse_mills: Op = elementwise(
+inverse_mills: Op = of_reals(
     "inverse_mills",
     kernels.inverse_mills,
     lambda out, x: inverse_mills_slope(x, n=1),
-    public=(),
-    dtypes="float",
-    refuses="c",
     define=lambda x: exp(-(x**2) / 2) / (sqrt(2 * PI) * ndtr(x)),
-    expanded=True,
     doc="Density over distribution function of the standard normal distribution: the derivative of log_ndtr.",
 )
 
@@ -376,7 +363,6 @@ ndtri: Op = _special(
     lambda out, x: ndtri_slope(x, n=1),
     saves=(-1,),
     copies=True,  # torch's rule reads the value only
-    refuses="c",
     domain="probability",
     kinks=(0, 1),
     digits=lambda mp, p: mp.sqrt(2) * digits.erfinv(mp, 2 * p - 1),
@@ -387,9 +373,7 @@ erfcx: Op = _special(
     "erfcx",
     kernels.erfcx,
     lambda out, x: erfcx_slope(x, n=1),
-    refuses="c",
     define=lambda x: exp(x**2) * erfc(x),
-    expanded=True,
     c="erfcx({0})",
     doc="Scaled complementary error function e^(x²) erfc(x).",
 )
@@ -433,7 +417,6 @@ erfcinv: Op = _special(
     lambda out, x: erfcinv_slope(x, n=1),
     sympy="erfcinv",
     digits=lambda mp, x: mp.inf * (1 - x) if x in (0, 2) else digits.erfinv(mp, 1 - x),
-    refuses="c",
     domain="probability",
     kinks=(0, 2),
     called=r"\operatorname{erfc}^{-1}",
@@ -497,6 +480,8 @@ entr: Op = _special(
     domain="positive",
     kinks=(0,),
     define=lambda x: -x * log(x),
+    expanded=False,
+    refuses="",
     c="{0} == 0 ? 0 : -{0} * log(fmax({0}, 0))",
     doc="-x log x, 0 at 0, and -inf below.",
 )

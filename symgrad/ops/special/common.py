@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, broadcast_shapes, elementwise, family, primitive, sampling
+from symgrad.op import Op, broadcast_shapes, family, of_reals, primitive, sampling
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.arithmetic import in_dtype_of
 from symgrad.ops.elementwise.smooth import exp, log, log1p, sqrt
@@ -15,7 +15,7 @@ from symgrad.precision import digits, halves, single
 
 
 def _special(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
-    return elementwise(name, kernel, *partials, dtypes="float", **{"refuses": "c", **fields})
+    return of_reals(name, kernel, *partials, **{"public": True, **fields})
 
 
 def with_orders(name: str, kernel: Any, rules: tuple[Any, ...], **fields: Any) -> Op:
@@ -66,7 +66,6 @@ def _of_factor(op: Op, kernel: Any, factor: Any, past: Any, **fields: Any) -> Op
         None,  # of x it is read only whether it is 0: a gradient of x alone requires no grad
         by_y,
         public=(),
-        expanded=True,
         domain="positive",
         define=lambda g, x, y: g * factor(x, y),
         overflows=True,
@@ -161,6 +160,7 @@ xlogy: Op = _special(
     numbers="setting",
     node_by_numbers={(True, False): "XlogyBackward1", (False, True): "XlogyBackward2"},
     define=lambda x, y: x * log(y),
+    expanded=False,
     overflows=True,
     chooses=True,
     c="xlogy({0}, {1})",
@@ -197,6 +197,7 @@ xlog1py: Op = _special(
     numbers="setting",
     node_by_numbers={(True, False): "SpecialXlog1PyBackward1", (False, True): "SpecialXlog1PyBackward2"},
     define=lambda x, y: x * log1p(y),
+    expanded=False,
     c="xlog1py({0}, {1})",
     samples=[
         sampling.many(("real", "n", "m"), ("positive", "n", "m")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise, sampling
+from symgrad.op import Op, of_reals, sampling
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.select import sign, where
 from symgrad.ops.elementwise.smooth import atan2, exp, floor, log, log1p, sin, sqrt
@@ -95,17 +95,13 @@ def _student_density(df: Any, t: Any) -> Any:
     return exp(-(df + 1) / 2 * log1p(t**2 / df) - betaln(df / 2, half)) / sqrt(df)
 
 
-stdtr: Op = elementwise(
+stdtr: Op = of_reals(
     "stdtr",
     kernels.stdtr,
     _student_by_df,
     lambda out, df, t: _student_density(df, t),
-    public=(),
-    dtypes="float",
-    refuses="c",
     domain=("positive", "real"),
     define=_student,
-    expanded=True,
     digits=lambda mp, df, t: (lambda tail: tail if t < 0 else 1 - tail)(
         mp.betainc(df / 2, 0.5, 0, df / (df + t * t), regularized=True) / 2
     ),
@@ -129,18 +125,14 @@ def _fisher(name: str, sign: int, define: Any, doc: str) -> Op:
         along = x * _fisher_density(p, q, x)
         return sign * (direct + along / p if m else direct - along / q)
 
-    return elementwise(
+    return of_reals(
         name,
         getattr(kernels, name),
         lambda out, dfn, dfd, x: slope(dfn, dfd, x, 1, 0),
         lambda out, dfn, dfd, x: slope(dfn, dfd, x, 0, 1),
         lambda out, dfn, dfd, x: sign * _fisher_density(dfn, dfd, x),
-        public=(),
-        dtypes="float",
-        refuses="c",
         domain=("positive", "positive", "positive"),
         define=define,
-        expanded=True,
         samples=[sampling.many(("positive", 2), ("positive", 2), ("positive", 2))],
         doc=doc,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise
+from symgrad.op import Op, of_reals
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.select import eq, where
 from symgrad.ops.elementwise.smooth import cos, sin, sqrt
@@ -13,14 +13,11 @@ from symgrad.ops.rules.constants import exact
 
 
 def _elliptic(name: str, kernel: Any, by_angle: Any, by_parameter: Any, **fields: Any) -> Op:
-    return elementwise(
+    return of_reals(
         name,
         kernel,
         by_angle,
         by_parameter,
-        public=(),
-        dtypes="float",
-        refuses="c",
         domain=("unit", "probability"),
         **fields,
     )
@@ -66,7 +63,6 @@ ellipdinc: Op = _elliptic(
     lambda out, x, m: sin(x) ** 2 / sqrt(_square(x, m)),
     lambda out, x, m: _bend(x, m, out, ellipginc(x, m)),
     define=lambda x, m: (ellipkinc(x, m) - ellipeinc(x, m)) / m,
-    expanded=True,
     doc="The integral of sin²/Δ up to an angle, Δ² = 1 - m sin²: -2 times the derivative of E by m.",
 )
 ellipginc: Op = _elliptic(
@@ -79,7 +75,6 @@ ellipginc: Op = _elliptic(
     define=lambda x, m: (
         ((ellipeinc(x, m) - (1 - m) * ellipkinc(x, m)) / m - sin(x) * cos(x) / sqrt(_square(x, m))) / (1 - m)
     ),
-    expanded=True,
     doc="The integral of sin²/Δ³ up to an angle, Δ² = 1 - m sin²: twice the derivative of F by m.",
 )
 for _op in (ellipkinc, ellipeinc):

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise
+from symgrad.op import Op, of_reals
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.select import eq, where
 from symgrad.ops.elementwise.smooth import log, logsigmoid
@@ -14,32 +14,24 @@ from symgrad.ops.special.bessel import entr
 from symgrad.ops.special.common import xlogy
 from symgrad.precision.single import rounded
 
-log_ratio: Op = elementwise(
+log_ratio: Op = of_reals(
     "log_ratio",
     kernels.log_ratio,
     lambda out, x, y: 1 / x,
     lambda out, x, y: -1 / y,
-    public=(),
     single=rounded(kernels.log_ratio),
-    dtypes="float",
-    refuses="c",
     domain="positive",
     define=lambda x, y: log(x / y),
-    expanded=True,
     doc="log(x/y) of numbers above 0, with its digits where they are close.",
 )
-divergence: Op = elementwise(
+divergence: Op = of_reals(
     "divergence",
     kernels.divergence,
     lambda out, x, y: log_ratio(x, y),
     lambda out, x, y: (y - x) / y,
-    public=(),
     single=rounded(kernels.divergence),
-    dtypes="float",
-    refuses="c",
     domain="positive",
     define=lambda x, y: x * log(x / y) - x + y,
-    expanded=True,
     doc="x log(x/y) - x + y of numbers above 0, with its digits where they are close.",
 )
 

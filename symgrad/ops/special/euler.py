@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise, sampling
+from symgrad.op import Op, of_reals, sampling
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.elementwise.smooth import cos, exp, log, log1p, round_
@@ -57,13 +57,10 @@ polygamma_fall: Op = with_orders(
     ],
     doc="ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b), which has digits also where b is small, or both are large.",
 )
-gamma: Op = elementwise(
+gamma: Op = of_reals(
     "gamma",
     kernels.gamma_function,
     lambda out, x: out * digamma(x),
-    public=(),
-    dtypes="float",
-    refuses="c",
     sympy="gamma",
     domain="positive",
     c="tgamma({0})",
@@ -80,51 +77,39 @@ def _reciprocal_slope(out: Any, x: Any) -> Any:
     return where(left, wave * gamma(turned), 0) - digamma(turned) * out
 
 
-rgamma: Op = elementwise(
+rgamma: Op = of_reals(
     "rgamma",
     kernels.rgamma,
     _reciprocal_slope,
-    public=(),
-    dtypes="float",
-    refuses="c",
     digits=lambda mp, x: mp.rgamma(x),
     doc="1/Γ(x), which is 0 at the poles of Γ and has all derivatives there.",
 )
-beta: Op = elementwise(
+beta: Op = of_reals(
     "beta",
     kernels.beta_function,
     lambda out, a, b: out * polygamma_fall(a, b, n=0),
     lambda out, a, b: out * polygamma_fall(b, a, n=0),
-    public=(),
-    dtypes="float",
-    refuses="c",
     sympy="beta",
     domain="positive",
     called=r"\mathrm{B}",
     doc="Euler's beta function Γ(x) Γ(y)/Γ(x + y).",
 )
-betaln: Op = elementwise(
+betaln: Op = of_reals(
     "betaln",
     kernels.betaln,
     lambda out, a, b: polygamma_fall(a, b, n=0),
     lambda out, a, b: polygamma_fall(b, a, n=0),
-    public=(),
-    dtypes="float",
-    refuses="c",
     domain="positive",
     digits=_log_beta,
     called=r"\log \mathrm{B}",
     doc="The logarithm of |B(x, y)|, Euler's beta function.",
 )
-betainc: Op = elementwise(
+betainc: Op = of_reals(
     "betainc",
     kernels.betainc,
     lambda out, a, b, x: betainc_slope(a, b, x, m=1, n=0),
     lambda out, a, b, x: betainc_slope(a, b, x, m=0, n=1),
     lambda out, a, b, x: _density(a, b, x, 0, 0),
-    public=(),
-    dtypes="float",
-    refuses="c",
     domain=("positive", "positive", "probability"),
     digits=lambda mp, a, b, x: mp.betainc(a, b, 0, x, regularized=True),
     samples=[
@@ -152,14 +137,11 @@ betainc_slope: Op = with_orders(
     ],
     doc="The derivative of I_x(a, b) of orders m by a and n by b: the first ones to 60 last places, most to 3.",
 )
-poch: Op = elementwise(
+poch: Op = of_reals(
     "poch",
     kernels.poch,
     lambda out, z, m: -out * polygamma_fall(z, m, n=0),
     lambda out, z, m: out * digamma(z + m),
-    public=(),
-    dtypes="float",
-    refuses="c",
     domain="positive",
     digits=lambda mp, z, m: mp.rf(z, m),
     doc="The rising factorial x (x + 1) … (x + y - 1), as a function of real numbers: Γ(x + y)/Γ(x).",

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise, lookup, sampling
+from symgrad.op import Op, elementwise, lookup, of_reals, sampling
 from symgrad.ops.calls.naming import inplace, within
 from symgrad.ops.elementwise.smooth import exp, log
 from symgrad.ops.special.common import digamma, lgamma, polygamma_op, with_orders
@@ -30,30 +30,22 @@ def _density(a: Any, x: Any, n: int = 0) -> Any:
     return rows[n]
 
 
-gamma_density: Op = elementwise(
+gamma_density: Op = of_reals(
     "gamma_density",
     kernels.gamma_density,
     lambda out, a, x: out * gamma_score(a, x),
     lambda out, a, x: out * ((a - 1 - x) / x),
-    public=(),
-    dtypes="float",
-    refuses="c",
     domain="positive",
     define=lambda a, x: exp((a - 1) * log(x) - x - lgamma(a)),
-    expanded=True,
     doc="The density x^(a-1) e^(-x)/Γ(a) of the gamma distribution, whose powers have no digits for large a.",
 )
-gamma_score: Op = elementwise(
+gamma_score: Op = of_reals(
     "gamma_score",
     kernels.gamma_score,
     lambda out, a, x: -polygamma_op(a, n=1),
     lambda out, a, x: 1 / x,
-    public=(),
-    dtypes="float",
-    refuses="c",
     domain="positive",
     define=lambda a, x: log(x) - digamma(a),
-    expanded=True,
     doc="log x - ψ(a), the derivative by a of the logarithm of the gamma distribution's density.",
 )
 gammainc: Op = elementwise(
@@ -86,18 +78,15 @@ gammaincc: Op = elementwise(
     called=r"\mathrm{Q}",
     doc="Regularised upper incomplete gamma function Q(x, y) = 1 - P(x, y) of order x.",
 )
-zeta: Op = elementwise(
+zeta: Op = of_reals(
     "zeta",
     kernels.hurwitz,
     lambda out, s, q: zeta_slope(s, q, n=1),
     lambda out, s, q: -s * zeta(s + 1, q),
-    public=(),
     node="SpecialZeta",
     numbers="setting",
     node_by_numbers={(True, False): "SpecialZetaBackward1", (False, True): "SpecialZetaBackward2"},
-    dtypes="float",
     sympy="zeta",
-    refuses="c",
     domain="above-one",
     doc="Hurwitz's zeta function, the sum of (y + k)^(-x) over k >= 0, for x > 1.",
 )

@@ -10,18 +10,13 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, elementwise, family, sampling
+from symgrad.op import Op, family, of_reals, sampling
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.select import where
 from symgrad.ops.elementwise.smooth import cos, exp, log, sin
 from symgrad.ops.rules.constants import PI, exact
 from symgrad.ops.special.airy import spherical_jn_op
 from symgrad.precision import digits
-
-
-def _special(name: str, kernel: Any, partial: Any, **fields: Any) -> Op:
-    return elementwise(name, kernel, partial, **{"public": (), "dtypes": "float", "refuses": "c", **fields})
-
 
 # ------------------------------------------------------------------------------------------ exponential integrals
 
@@ -41,7 +36,7 @@ expn_op: Op = family(
     called=r"\mathrm{E}",
     doc="The exponential integral E_n(x) of whole order n > 0, x > 0.",
 )
-expi: Op = _special(
+expi: Op = of_reals(
     "expi",
     kernels.expi,
     lambda out, x: exp(x) / x,
@@ -50,7 +45,7 @@ expi: Op = _special(
     called=r"\mathrm{Ei}",
     doc="The exponential integral Ei(x), the principal value of the integral of e^t/t up to x.",
 )
-sine_integral: Op = _special(
+sine_integral: Op = of_reals(
     "sine_integral",
     kernels.sine_integral,
     lambda out, x: spherical_jn_op(x, n=0),  # whose angle is not rounded
@@ -58,7 +53,7 @@ sine_integral: Op = _special(
     called=r"\mathrm{Si}",
     doc="The sine integral Si(x), the integral of sin(t)/t from 0.",
 )
-cosine_integral: Op = _special(
+cosine_integral: Op = of_reals(
     "cosine_integral",
     kernels.cosine_integral,
     lambda out, x: cos(x) / x,
@@ -111,7 +106,7 @@ def sici(x: Any) -> tuple[Any, Any]:
 
 # ------------------------------------------------------------------------------------------ Dawson, Fresnel, Spence
 
-dawsn: Op = _special(
+dawsn: Op = of_reals(
     "dawsn",
     kernels.dawsn,
     lambda out, x: dawsn_slope(x, n=1),
@@ -138,7 +133,7 @@ dawsn_slope: Op = family(
     samples=[sampling.one("real", "n", "m", n=1), sampling.one("real", n=2)],
     doc="The n-th derivative of Dawson's integral F; 1 - 2x F(x) has no digits far out.",
 )
-fresnels: Op = _special(
+fresnels: Op = of_reals(
     "fresnels",
     kernels.fresnels,
     lambda out, x: fresnel_slope(x, cosine=False),
@@ -146,7 +141,7 @@ fresnels: Op = _special(
     called=r"\mathrm{S}",
     doc="Fresnel's sine integral S(x), the integral of sin(πt²/2) from 0 to x.",
 )
-fresnelc: Op = _special(
+fresnelc: Op = of_reals(
     "fresnelc",
     kernels.fresnelc,
     lambda out, x: fresnel_slope(x, cosine=True),
@@ -163,7 +158,7 @@ fresnel_slope: Op = family(
     samples=[sampling.one("real", "n", "m", cosine=False), sampling.one("real", "n", cosine=True)],
     doc="sin(πx²/2), or its cosine, the slopes of Fresnel's integrals: a rounded square is no angle far out.",
 )
-spence: Op = _special(
+spence: Op = of_reals(
     "spence",
     kernels.spence,
     lambda out, x: spence_slope(x, n=0),
@@ -210,7 +205,7 @@ def fresnel(z: Any) -> tuple[Any, Any]:
 
 # ------------------------------------------------------------------------------------------ complete elliptic integrals
 
-ellipk: Op = _special(
+ellipk: Op = of_reals(
     "ellipk",
     kernels.ellipk,
     lambda out, m: ellipb(m) / (2 * (1 - m)),
@@ -219,7 +214,7 @@ ellipk: Op = _special(
     called=r"\mathrm{K}",
     doc="The complete elliptic integral of the first kind K(x), of the parameter x = k² <= 1.",
 )
-ellipe: Op = _special(
+ellipe: Op = of_reals(
     "ellipe",
     kernels.ellipe,
     lambda out, m: -ellipd(m) / 2,
@@ -228,24 +223,22 @@ ellipe: Op = _special(
     called=r"\mathrm{E}",
     doc="The complete elliptic integral of the second kind E(x), of the parameter x = k² <= 1.",
 )
-ellipb: Op = _special(
+ellipb: Op = of_reals(
     "ellipb",
     kernels.ellipb,
     lambda out, m: ellipb_slope(m, n=1),
     domain="probability",
     define=lambda m: (ellipe(m) - (1 - m) * ellipk(m)) / m,
-    expanded=True,
     digits=lambda mp, m: mp.pi / 4 * mp.hyp2f1(0.5, 0.5, 2, m),
     doc="The integral of cos²/√(1 - m sin²) over the quarter period, in which the derivative of K has no quotient.",
 )
-ellipd: Op = _special(
+ellipd: Op = of_reals(
     "ellipd",
     kernels.ellipd,
     # The quotient by m has no digits near 0, the difference of D and 2B' few near 1.
     lambda out, m: where(2 * m > 1, (ellipb(m) / (1 - m) - out) / m, (out - 2 * ellipb_slope(m, n=1)) / (1 - m)) / 2,
     domain="probability",
     define=lambda m: (ellipk(m) - ellipe(m)) / m,
-    expanded=True,
     digits=lambda mp, m: mp.pi / 4 * mp.hyp2f1(0.5, 1.5, 2, m),
     doc="The integral of sin²/√(1 - m sin²) over the quarter period: -2 times the derivative of E.",
 )

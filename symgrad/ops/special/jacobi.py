@@ -5,21 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise
+from symgrad.op import Op, of_reals
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.select import eq, where
 from symgrad.ops.rules.constants import exact
 
 
 def _jacobi(name: str, kernel: Any, by_argument: Any, by_parameter: Any, in_digits: Any, doc: str, **fields: Any) -> Op:
-    return elementwise(
+    return of_reals(
         name,
         kernel,
         by_argument,
         by_parameter,
-        public=(),
-        dtypes="float",
-        refuses="c",
         domain=("unit", "probability"),
         digits=in_digits,
         doc=doc,

@@ -6,7 +6,7 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError
-from symgrad.op import Op, elementwise, family, sampling
+from symgrad.op import Op, family, of_reals, sampling
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.smooth import exp
 from symgrad.ops.special.bessel import bessel_i, bessel_ie, bessel_k, bessel_ke
@@ -29,14 +29,11 @@ def _of_two(name: str, kernel: Any, rules: Any, in_digits: Any, doc: str, **para
     )
 
 
-bessel_kv: Op = elementwise(
+bessel_kv: Op = of_reals(
     "bessel_kv",
     kernels.real_kv,
     lambda out, v, x: bessel_kv_slope(v, x, n=1),
     lambda out, v, x: -(bessel_kv(v - 1, x) + bessel_kv(v + 1, x)) / 2,
-    public=(),
-    dtypes="float",
-    refuses="c",
     domain="positive",
     digits=lambda mp, v, x: mp.besselk(v, x) if x != 0 else mp.inf,
     doc="Modified Bessel function of the second kind of real order: K_v(x), x > 0.",
@@ -52,16 +49,14 @@ bessel_kv_slope: Op = _of_two(
     "The n-th derivative of K_v(x) by its order.",
     n=1,
 )
-bessel_kve: Op = elementwise(
+bessel_kve: Op = of_reals(
     "bessel_kve",
     kernels.real_kve,
     lambda out, v, x: bessel_kve_slope(v, x, n=1, k=0),
     lambda out, v, x: bessel_kve_slope(v, x, n=0, k=1),
-    public=(),
-    dtypes="float",
-    refuses="c",
     domain="positive",
     define=lambda v, x: exp(x) * bessel_kv(v, x),
+    expanded=False,
     doc="e^x K_v(x) of real order, x > 0.",
 )
 bessel_kve_slope: Op = _of_two(

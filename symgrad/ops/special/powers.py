@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad import kernels
-from symgrad.op import Op, elementwise, family, sampling
+from symgrad.op import Op, family, of_reals, sampling
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.arithmetic import power
 from symgrad.ops.elementwise.smooth import cos, exp, expm1, hypot, log, log1p, sin, sqrt
@@ -20,8 +20,7 @@ from symgrad.precision.single import rounded
 
 
 def _special(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
-    fields = {"public": (), "dtypes": "float", "refuses": "c", "expanded": True, **fields}
-    return elementwise(name, kernel, *partials, single=rounded(kernel), **fields)
+    return of_reals(name, kernel, *partials, single=rounded(kernel), **fields)
 
 
 cosm1: Op = _special(
@@ -181,7 +180,6 @@ erfi: Op = _special(
     kernels.erfi,
     lambda out, x: 2 / sqrt(PI) * exp(x * x),
     sympy="erfi",
-    expanded=None,
     parity="odd",
     overflows=True,
     rises=True,
@@ -192,7 +190,6 @@ owens_t: Op = _special(
     kernels.owens_t,
     lambda out, h, a: -exp(-(h * h) / 2) * erf(a * h / sqrt(exact(2))) / (2 * sqrt(2 * PI)),
     lambda out, h, a: exp(-(h * h) * (1 + a * a) / 2) / (2 * PI * (1 + a * a)),
-    expanded=None,
     digits=lambda mp, h, a: (
         mp.quad(lambda t: mp.exp(-h * h * (1 + t * t) / 2) / (1 + t * t), [0, a / 2, a]) / (2 * mp.pi)
     ),

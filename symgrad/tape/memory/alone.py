@@ -81,10 +81,6 @@ def swift(into: tuple[np.ufunc, bool], otherwise: Callable[..., Any]) -> Callabl
     (write, both), two = into, into[0].nin > 1
     expected: Any = PLAIN
 
-    def switch(fast: bool) -> None:
-        nonlocal expected
-        expected = PLAIN if fast else set()
-
     @functools.wraps(otherwise)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if self.__class__ in expected and not kwargs and len(args) == two and (array := quiet(self)) is not None:
@@ -115,7 +111,7 @@ def swift(into: tuple[np.ufunc, bool], otherwise: Callable[..., Any]) -> Callabl
                     pass  # nothing is written; the long way has the words for it
         return otherwise(self, *args, **kwargs)
 
-    may_step_aside(switch)
+    may_step_aside(call)
     return call
 
 

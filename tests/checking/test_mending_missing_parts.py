@@ -159,8 +159,9 @@ def test_two_mistakes_are_found_together():
     assert (mend.also.was, mend.also.right) == ("gQ[u] -= 2 * e * P[u]", "gQ[i] -= 2 * e * P[u]")
     assert report.diagnosis.sentence.startswith("There are two mistakes. Line ")
     page = str(report)
-    assert f"test_mending_more.py:{mend.line} and test_mending_more.py:{mend.also.line}, with which all" in " ".join(
-        page.split()
+    assert (
+        f"test_mending_missing_parts.py:{mend.line} and test_mending_missing_parts.py:{mend.also.line}, with which all"
+        in " ".join(page.split())
     )
     assert report.to_dict()["mend"]["also"]["right"] == "gQ[i] -= 2 * e * P[u]"
 

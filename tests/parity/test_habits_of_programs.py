@@ -1,4 +1,4 @@
-"""Small things that programs written for torch rely on, each found by running such a program."""
+"""Small things that programs written for torch rely on: operators of strangers, warnings of losses, devices."""
 
 from __future__ import annotations
 
