@@ -18,6 +18,7 @@ from symgrad.formula.reading.people.stars import ENTRIES, PRODUCTS
 from symgrad.formula.reading.people.text import is_numpy
 from symgrad.formula.sampling import letters_of, sample
 from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder, substitute
+from symgrad.formula.term import symbols as symbols_of
 from symgrad.judging.differentials import derivative_stated, names_entries, without_vec
 from symgrad.judging.mistakes import explained, undefined
 from symgrad.judging.points import DIGITS, NEEDED, Point, compared, random_points, smallest, told_apart
@@ -25,6 +26,7 @@ from symgrad.judging.readings import (
     MISFITS,
     Read,
     chained,
+    is_header,
     is_misfit,
     read_first,
     readings,
@@ -175,6 +177,8 @@ def _judged(given: Any, about: Source, wrt: Any, layout: str | None) -> Verdict:
     case = Case(given, about, wrt, ours)
     variables = (wrt,) if isinstance(wrt, str) else tuple(wrt or ())
     for side in chained(given, about.symbols, variables):
+        if side.named and is_header(side.text):
+            continue
         try:
             verdict = Case(side.text, about, wrt, ours).verdict()
         except SymgradError:
@@ -220,12 +224,7 @@ class Case:
         """The verdict on the first reading that is equal, or on the likeliest one."""
         ways = readings(self.given, self.symbols, self.ours.shape, self.about.star is not None)
         reads, error = read_first(ways, self.ours.shape, isinstance(self.given, str) and is_numpy(self.given))
-        own = None if reads else result_named(self.given, self.about)
-        if own is not None:
-            result, text = own
-            ways = readings(text, [*self.symbols, result], self.ours.shape, self.about.star is not None)
-            values = {result: self.about.term}
-            reads = [r._replace(term=substitute([r.term], values)[0]) for r in read_first(ways, self.ours.shape)[0]]
+        reads += self._of_result()
         if not reads:
             return self._unread(error)
         results = []
@@ -251,6 +250,19 @@ class Case:
             other = case._explained(found, term)
             made = made if _is_unexplained(other) else other
         return made
+
+    def _of_result(self) -> list[Read]:
+        """The readings of a text that names the function itself, as ``f`` in ``f(1-f)``."""
+        own = result_named(self.given, self.about)
+        if own is None:
+            return []
+        result, text = own
+        ways = readings(text, [*self.symbols, result], self.ours.shape, self.about.star is not None)
+        values = {result: self.about.term}
+        found, _ = read_first(ways, self.ours.shape)
+        return [
+            r._replace(term=substitute([r.term], values)[0], also=True) for r in found if result in symbols_of(r.term)
+        ]
 
     def _starred(self, read: Read) -> Verdict:
         """The verdict on a text that is right only where ``*`` is a matrix product, and that NumPy can compute."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
-from symgrad.formula.printing.names import name_latex
+from symgrad.formula.printing.names import GREEK, GREEK_LETTERS, name_latex
 from symgrad.formula.reading.misfits import ProductMisfit
 from symgrad.formula.reading.people.clauses import Side, sides
 from symgrad.formula.reading.people.names import stand_ins
@@ -75,17 +75,35 @@ def result_named(given: Any, about: Any) -> tuple[Term, str] | None:
     found = next(filter(None, (re.search(pattern, left) for pattern in _OF_RESULT)), None) if sign else None
     if found is not None and re.search(rf"(?<![a-zA-Z]){re.escape(found[1])}\s*=", right):
         return None
-    alone = next(filter(None, (re.fullmatch(pattern + _CALLED, left) for pattern in _OF_RESULT)), None)
-    if not sign and alone is not None and alone[1].removeprefix("\\") not in table:
+    alone = None if sign else headed(left)
+    if alone and alone not in table:
         return None  # a header, which is no formula
     name = about.name if found is None else found[1].removeprefix("\\")
     if not name or name in table:
         return None
-    names = "|".join(map(re.escape, {*table, *map(name_latex, table)}))
-    called = rf"(?<![\w\\]){re.escape(name)}\s*(?:\\left)?\(\s*(?:{names})(?:\s*,\s*(?:{names}))*\s*(?:\\right)?\)"
-    return symbol(name, about.term.shape, about.term.dtype), re.sub(called, name, given)
+    spelled = {name, name_latex(name), GREEK_LETTERS.get(name, name)}
+    result, names = ("|".join(map(re.escape, sorted(x))) for x in (spelled, {*table, *map(name_latex, table)}))
+    power = r"\s*(\^\s*(?:\{[^{}]*\}|\d))?\s*"
+    called = (
+        rf"(?:(?<![\w\\])|(?=\\))(?:{result}){power}(?:\\left)?\(\s*(?:{names})(?:\s*,\s*(?:{names}))*\s*(?:\\right)?\)"
+    )
+    text = re.sub(called, lambda call: f" {name_latex(name) if is_latex(given) else name}{call[1] or ''} ", given)
+    return symbol(name, about.term.shape, about.term.dtype), text
 
 
+def headed(text: str) -> str:
+    """The name of a derivative where a text is nothing else, as ``s'(x)``; empty for others."""
+    found = next(filter(None, (re.fullmatch(pattern + _CALLED, text.strip()) for pattern in _OF_RESULT)), None)
+    return found[1].removeprefix("\\") if found else ""
+
+
+def is_header(text: str) -> bool:
+    r"""Whether a side of an equation only names the derivative: ``s'(x)``, or a letter with arguments, ``\psi(x)``."""
+    letter = _LETTER_CALLED.fullmatch(text)
+    return bool(headed(text)) or (letter is not None and (len(letter[1]) == 1 or letter[1][1:] in GREEK))
+
+
+_LETTER_CALLED = re.compile(r"\s*(\\?[^\W\d_]+)\s*(?:\\left)?\([^()]*\)\s*")
 _OF_RESULT = (
     r"(?:\\partial|∂|(?<![a-zA-Z\\])d)\s*(\\?[^\W\d_]+)",
     r"^\s*\\dot\s*\{?\s*(\\?[a-zA-Z]+)",
@@ -112,7 +130,11 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
     ways = [Reading("", lambda: Inner(read_numpy(text, table)), numpy=True)]
     inverse = "**(-1)" in text.replace(" ", "")  # as SymPy prints inverses
     paper = [] if is_numpy(text) else _others(_OTHERS_IN_PLAIN, text, table)
-    others = [({}, "", False), *((o, n, True) for o, n in (*paper, *_identities(text, table)))]
+    letters = [name_latex(x) for x in _LETTERS.findall(text)]
+    others = [
+        ({}, "", False),
+        *((o, n, True) for o, n in _with_names(letters, table, [*paper, *_identities(text, table)])),
+    ]
     for starred in (False, True) if "*" in text and not is_numpy(text) else (False,):
         for options, note, also in others:
             star = FITTING if starred else ENTRIES
@@ -124,14 +146,25 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
     indexed = _with_indices(text, table)
     if indexed != text:
         ways += _of_latex(indexed, table, shape)
+    if re.search(r"[a-zA-Z]_\w", text):  # LaTeX without braces, as in e_1
+        ways += [way._replace(also=True) for way in _of_latex(text, table, shape)]
     if not text.isascii():
         ways.append(Reading("", lambda: Inner(from_unicode(text, table, shape))))
     return ways
 
 
+_LETTERS = re.compile(r"[\u0370-\u03ff]|[a-zA-Z]+")
+"""Greek letters, and words, which may be their names."""
+
+
 def _plain(given: str) -> str:
-    """A text with one sign for quotients: there are others for fractions and for division."""
-    return given.replace("⁄", "/").replace("∕", "/")
+    """A text with one sign for quotients, where there are several, and of a function its body alone."""
+    text = _REMARKS.sub("", given.replace("⁄", "/").replace("∕", "/"))
+    return _HEAD_OF_FUNCTION.sub("", text)
+
+
+_REMARKS = re.compile(r"#[^\n]*|\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
+_HEAD_OF_FUNCTION = re.compile(r"^\s*(?:def\s+\w+\s*\([^()]*\)[^:\n]*:|(?:\w+\s*=\s*)?lambda\b[^:()]*:)")
 
 
 def _with_indices(text: str, table: dict[str, Term]) -> str:
@@ -152,16 +185,19 @@ def _in_paper(read: Callable[[], Term], note: str, also: bool, starred: bool) ->
 _SOLIDUS = (r"/[^+*]*[\w)}]\s*[\w\\({]", {"solidus": True}, "what stands after / is divided by up to the next sign")
 _LOOSE = (r"\\otimes|⊗", {"loose": True}, "⊗ is read as taken of the products beside it")
 _EULER = (r"(?<![a-zA-Z\\])e\s*(\^|\*\*)", {"euler": True}, "e with an exponent is read as the exponential")
+_ONE = (r"(?<![\d.])1(?![\d./])", {"numbers": True}, "1 is read as the number")
 _OTHERS_IN_PLAIN = (
     (r"(?<!\w)(exp\(|e\s*\^|e\s*\*\*)", {"expm": True}, "exp of a matrix is read as the matrix exponential"),
     _SOLIDUS,
     _LOOSE,
     _EULER,
+    _ONE,
 )
 _OTHERS = (
     _SOLIDUS,
     _LOOSE,
     _EULER,
+    _ONE,
     (
         r"\\(log|ln|exp|sin|cos|tan|sinh|cosh|tanh|sec|csc|cot)(?![a-zA-Z])",
         {"narrow": True},
@@ -199,15 +235,23 @@ def _of_latex(given: str, table: dict[str, Term], shape: tuple[Any, ...]) -> lis
         return Reading(f"{note}." if note else "", lambda: read_latex_inner(given, table, shape, **options), bool(note))
 
     others = [*_others(_OTHERS, given, table), *_identities(given, table)]
-    named = stand_ins([text for _, text, _ in tokenize(given).items], table)
-    if named:
-        note = ", ".join(f"{text} is read as {name}" for text, name in named.items())
-        others = [
-            ({"named": named}, note),
-            *(({"named": named, **o}, f"{note}; {n}") for o, n in others),
-            *others,
-        ]
-    return [way("", {}), *(way(note, options) for options, note in others)]
+    tokens = [text for _, text, _ in tokenize(given).items]
+    return [way("", {}), *(way(note, options) for options, note in _with_names(tokens, table, others))]
+
+
+def _with_names(
+    tokens: Sequence[str], table: dict[str, Term], others: Sequence[tuple[dict[str, Any], str]]
+) -> Sequence[tuple[dict[str, Any], str]]:
+    """The other ways to read a text, each also with the symbols that its Greek letters stand for."""
+    named = stand_ins(tokens, table)
+    if not named:
+        return others
+    note = ", ".join(f"{text} is read as {name}" for text, name in named.items())
+    return [
+        ({"named": named}, note),
+        *(({"named": named, **o}, f"{note}; {n}") for o, n in others),
+        *others,
+    ]
 
 
 def _identities(given: str, table: dict[str, Term]) -> Iterator[tuple[dict[str, Any], str]]:

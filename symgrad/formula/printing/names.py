@@ -13,9 +13,9 @@ GREEK = frozenset([
     "alpha", "beta", "gamma", "delta", "epsilon", "varepsilon", "zeta", "eta", "theta", "vartheta", "iota", "kappa",
     "lambda", "mu", "nu", "xi", "pi", "varpi", "rho", "varrho", "sigma", "varsigma", "tau", "upsilon", "phi",
     "varphi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi",
-    "Psi", "Omega", "ell",
+    "Psi", "Omega", "ell", "hbar",
 ])  # fmt: skip
-"""Names of letters that LaTeX has commands for: the Greek ones, and the ℓ of length scales."""
+"""Names of letters that LaTeX has commands for: the Greek ones, the ℓ of length scales and Planck's ħ."""
 
 _ALIASES = {"lam": "lambda", "lamda": "lambda", "lmbda": "lambda", "eps": "epsilon"}
 _ACCENTS = {"hat": "hat", "bar": "bar", "tilde": "tilde", "dot": "dot", "vec": "vec"}
@@ -30,7 +30,7 @@ _UNICODE = dict(zip(_GREEK_LETTERS, _GREEK_NAMES.split(), strict=True))
 GREEK_LETTERS = {
     **{name: letter for letter, name in _UNICODE.items()},
     "Upsilon": "ϒ", "varepsilon": "ϵ", "vartheta": "ϑ", "varpi": "ϖ", "varrho": "ϱ", "varsigma": "ς", "varphi": "ϕ",
-    "ell": "ℓ",
+    "ell": "ℓ", "hbar": "ħ",
 }  # fmt: skip
 """The letter of each name."""
 

@@ -226,18 +226,18 @@ def _size(r: Any) -> Any:
     return size
 
 
-def _shape(r: Any) -> tuple[Any, ...]:
-    r"""The sizes after ``_``, as in ``_{2 \times n}``."""
+def sizes_below(r: Any) -> tuple[Any, ...]:
+    r"""The sizes after ``_``, as in ``_{2 \times n}`` or ``_{2, n}``."""
     if not r.tokens.found("_"):
         return ()
     r.tokens.expect("{")
-    sizes = r.tokens.scrap(("}",)).split(r"\times")
+    sizes = r.tokens.scrap(("}",)).replace(",", r"\times").split(r"\times")
     r.tokens.expect("}")
     return tuple(plain_value(read_size(size.removeprefix("(").removesuffix(")"))) for size in sizes if size)
 
 
 def _ones(r: Any, _: str) -> Any:
-    shape = _shape(r)
+    shape = sizes_below(r)
     return value_of(full(shape, 1, np.float64)) if shape else Value("o", number(1))
 
 
@@ -257,7 +257,7 @@ def _zeros(r: Any, _: str) -> Any:
     """Zeros among blocks."""
     from symgrad.formula.printing.blocks import Zeros
 
-    shape = _shape(r)
+    shape = sizes_below(r)
     return value_of(full(shape, 0, np.float64)) if len(shape) > 1 else Zeros(*(shape or (None,)))
 
 
@@ -274,7 +274,7 @@ def _one_hot(r: Any, _: str) -> Any:
 
 def _reshape(r: Any, _: str) -> Any:
     r"""``\operatorname{reshape}_{2 \times n}(x)``."""
-    shape = _shape(r)
+    shape = sizes_below(r)
     return value_of(op("reshape", r.plain(r.bracketed()), shape=shape))
 
 

@@ -194,13 +194,14 @@ def pseudo_inverse(a: Term) -> Term:
     return op("pinv", a, atol=0.0, rtol=1e-12)  # type: ignore[no-any-return]
 
 
-def _is_zero(a: Value) -> bool:
+def is_zero(a: Value) -> bool:
+    """Whether a value is the number 0, which stands for an array of any shape."""
     return a.kind == "s" and a.term.op is NUMBER and a.term.number == 0
 
 
 def scaled(a: Value, b: Value) -> Value:
     """A scalar times anything.  0 stays a scalar: it stands for an array of any shape, whose name is 0 in a list."""
-    if _is_zero(a):
+    if is_zero(a):
         return a
     return Value(b.kind, op("mul", a.term, b.term))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from symgrad.formula.derive import jacobian
 from symgrad.formula.reading import families
-from symgrad.formula.reading.atoms import ATOMS, KINDS, crossing
+from symgrad.formula.reading.atoms import ATOMS, KINDS, crossing, sizes_below
 from symgrad.formula.reading.called import called
 from symgrad.formula.reading.families import Family
 from symgrad.formula.reading.indices import Indexed, identity
@@ -18,7 +18,7 @@ from symgrad.formula.reading.people.indices import subscript, subscript_letters
 from symgrad.formula.reading.people.tokens import TURNED
 from symgrad.formula.reading.text import plain_value
 from symgrad.formula.reading.values import Value, cross_matrix, diag, entrywise, op, transposed, value_of
-from symgrad.formula.term import Term, as_term, number, symbols
+from symgrad.formula.term import Term, as_term, full, number, symbols
 from symgrad.op import FRONTS, lookup
 from symgrad.ops.rules.constants import PI
 
@@ -177,6 +177,18 @@ def indicator(r: Any) -> Any:
     return found
 
 
+def zeros(r: Any) -> Value:
+    r"""``0_n`` and ``0_{m \times n}``: zeros with their shape."""
+    return value_of(full(sizes_below(r), 0, "float64"))
+
+
+def _letter_zero(r: Any, text: str) -> Value:
+    """``O``, the matrix of zeros, where it is no symbol."""
+    if r.tokens.peek() == "(":
+        return _not_a_symbol(r, text)  # type: ignore[no-any-return]
+    return zeros(r) if r.tokens.peek() == "_" else Value("s", number(0))
+
+
 def _conjugate(r: Any, text: str) -> Any:
     """The complex conjugate; over what is made of real values a line is something else, such as their mean."""
     found = r.group()
@@ -291,6 +303,11 @@ def _delta(r: Any, _: str) -> Any:
 
 
 def _group(r: Any, _: str) -> Any:
+    r"""A group in braces; an empty one holds the transpose that stands before a matrix, ``{}^t A``."""
+    words = [r.tokens.peek(k) for k in range(5)]
+    if words[:3] == ["}", "^", "{"] and words[3] in TURNED and words[4] == "}":
+        r.tokens.at += 5
+        return transposed(r.factor())
     r.tokens.at -= 1
     return r.group()
 
@@ -336,6 +353,7 @@ PEOPLE: dict[str, Callable[[Any, str], Any]] = {
     r"\Theta": _step,
     **dict.fromkeys("IJY", _bessel),
     "K": _commutation,
+    "O": _letter_zero,
     "W": _special(lambda x: op("lambertw", x)),
     r"\Gamma": _special(ENTRYWISE["gamma"]),
     "B": _special(ENTRYWISE["beta"]),

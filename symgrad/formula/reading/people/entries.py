@@ -12,6 +12,7 @@ from typing import Any
 from symgrad.formula.reading.families import FIRST, SECOND, Family, rows, settled
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.people.indices import Place, subscript
+from symgrad.formula.reading.people.tokens import TURNED
 from symgrad.formula.reading.values import op, value_of
 from symgrad.formula.term import Term, full
 from symgrad.ops.indexing.getitem import static_index
@@ -74,8 +75,10 @@ def basis(r: Any) -> Any:
             "a unit vector has one index, as in e_i, or its size and the place of its 1, as in e_{n,0}"
         )
     size = r.index_sizes.get(place.letter)
-    if size is None and place.fixed and r.wanted is not None and len(r.wanted) == 1:
-        return value_of(op("getitem", op("eye", n=r.wanted[0], dtype="float64"), index=static_index(place.shift)))
+    if size is None and place.fixed and r.wanted is not None and len(r.wanted) in (1, 2):
+        turned = [r.tokens.peek(k) for k in range(2)] == ["^", "{"] and r.tokens.peek(2) in TURNED
+        size = r.wanted[-1 if turned else 0]  # e_1 e_2ᵀ is as tall and as wide as the whole
+        return value_of(op("getitem", op("eye", n=size, dtype="float64"), index=static_index(place.shift)))
     if size is None:
         raise r.tokens.error("the size of this unit vector is not known; write it with an index of another array")
     eye = op("eye", n=size, dtype="float64")

@@ -3,10 +3,10 @@ r"""Greek letters of a text that stand for symbols of the code: ``\Sigma`` for `
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from symgrad.formula.printing.names import GREEK, name_latex
+from symgrad.formula.printing.names import GREEK, name_latex, spellings
 
 _NAMES = {
     "alpha": "a", "beta": "b", "gamma": "g c", "Gamma": "G", "delta": "d", "Delta": "D", "epsilon": "eps e",
@@ -47,19 +47,27 @@ def stand_ins(tokens: Sequence[str], table: Mapping[str, Any]) -> dict[str, str]
     return out
 
 
-def plain_subscript(name: str, text: str, table: Mapping[str, Any]) -> str:
-    r"""The LaTeX ``text`` of a name with the words of its subscript in plain letters; empty where these are indices.
+def plain_subscripts(name: str, text: str, table: Mapping[str, Any]) -> Iterator[str]:
+    r"""The LaTeX ``text`` of a name with the words of its subscript in plain letters; nothing where these are indices.
 
-    Indices they are where all are letters from i to n, and the stem is a symbol, too, with as many axes.
+    Indices they are where all letters are from i to n, and the stem is a symbol, too, with as many axes.  A word behind
+    a letter that is no symbol may be its subscript.
 
-    >>> plain_subscript("x_eq", r"x_{\mathrm{eq}}", {"x_eq": None})
-    'x_{eq}'
+    >>> list(plain_subscripts("x_eq", r"x_{\mathrm{eq}}", {"x_eq": None}))
+    ['x_{eq}']
+    >>> list(plain_subscripts("Vmax", r"\mathrm{Vmax}", {"Vmax": None}))
+    ['V_{\\mathrm{max}}', 'V_{\\text{max}}', 'V_{max}']
     """
+    if len(name) > 2 and name.isascii() and name.isalpha() and name[0] not in table:
+        name = f"{name[0]}_{name[1:]}"
+        text = name_latex(name)
+        yield from spellings(text)
     stem, _, below = text.partition("_{")
     plain = _WORD.sub(r"\1", below)
     array, letters = table.get(name.partition("_")[0]), [c for c in plain if c.isalnum()]
     indices = getattr(array, "ndim", 0) == len(letters) and all("i" <= c <= "n" for c in letters)
-    return "" if plain == below or indices else f"{stem}_{{{plain}"
+    if plain != below and not indices:
+        yield f"{stem}_{{{plain}"
 
 
 def _below(tokens: Sequence[str], k: int) -> str:

@@ -83,7 +83,12 @@ class Products(_TexReader):
 
     def _is_one(self) -> bool:
         r"""Whether a plain 1 comes, which is a column of ones beside a matrix, as in ``X^\top 1``."""
-        return self.tokens.kind == "number" and self.tokens.peek() == "1" and self.tokens.peek(1) not in ("/", "_", "^")
+        return (
+            not self.others.get("numbers")
+            and self.tokens.kind == "number"
+            and self.tokens.peek() == "1"
+            and self.tokens.peek(1) not in ("/", "_", "^")
+        )
 
     def implied_sum(self, product: Any) -> Any:
         """The sum over the indices that a product has twice, where that needs no sum sign."""
@@ -199,8 +204,8 @@ class Products(_TexReader):
 
 
 _BETWEEN = (r"\cdot", r"\times", r"\star", r"\pair", r"\firm", r"\entry", r"\ratio", r"\otimes")
-_RELATIONS = ("=", r"\ne", "<", r"\le", ">", r"\ge")
+RELATIONS = ("=", r"\ne", "<", r"\le", ">", r"\ge")
 _ENDS = (
     ")", "}", "]", "&", ",", ";", ".", "", r"\\", "+", "-", r"\odot", r"\oslash", r"\bmod", r"\wedge", r"\vee", ":",
-    r"\rfloor", r"\rceil", *_RELATIONS,
+    r"\rfloor", r"\rceil", *RELATIONS,
 )  # fmt: skip

@@ -12,23 +12,24 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError
-from symgrad.formula.printing.names import GREEK, spellings, texts
+from symgrad.formula.printing.names import GREEK, name_latex, spellings, texts
 from symgrad.formula.reading.atoms import ATOMS
 from symgrad.formula.reading.called import called
 from symgrad.formula.reading.families import BATCH
 from symgrad.formula.reading.indices import Indexed
 from symgrad.formula.reading.misfits import ProductMisfit, said
-from symgrad.formula.reading.people import powers
-from symgrad.formula.reading.people.atoms import NAMED, PEOPLE, exponential, indicator, of_square
+from symgrad.formula.reading.people import defined, powers
+from symgrad.formula.reading.people.atoms import NAMED, PEOPLE, exponential, indicator, of_square, zeros
 from symgrad.formula.reading.people.clauses import Clauses
+from symgrad.formula.reading.people.defined import Defined
 from symgrad.formula.reading.people.entries import cropped, picked
 from symgrad.formula.reading.people.functions import entrywise_function, function, slope
 from symgrad.formula.reading.people.indices import SUMS, alphabetical, sizes_of_indices, sizes_of_limits, subscript
-from symgrad.formula.reading.people.names import plain_subscript
-from symgrad.formula.reading.people.products import Products
-from symgrad.formula.reading.people.tokens import ACCENTS, OPERATORS, RECIPROCALS, tokenize
+from symgrad.formula.reading.people.names import plain_subscripts
+from symgrad.formula.reading.people.products import RELATIONS, Products
+from symgrad.formula.reading.people.tokens import ACCENTS, OPERATORS, RECIPROCALS, PeopleTokens, tokenize
 from symgrad.formula.reading.text import Tokens, literal, power, symbol_table
-from symgrad.formula.reading.values import Value, entrywise, op, value_of
+from symgrad.formula.reading.values import Value, entrywise, is_zero, op, value_of
 from symgrad.formula.reading.values import as_term as settled
 from symgrad.formula.term import Term, number, size_letter
 from symgrad.op import FRONTS, TABLE, lookup
@@ -86,7 +87,11 @@ def read_inner(tokens: Tokens, table: dict[str, Term], shape: tuple[Any, ...] | 
         raise main.tokens.error(said(error), ProductMisfit) from None
     if cut is not None or found.kind == "whole":
         return Inner(found.term, cut)
-    if found.kind in _OPEN or (shape is not None and [s for s in shape if s != 1] == list(found.term.shape)):
+    if (
+        found.kind in _OPEN
+        or is_zero(found)
+        or (shape is not None and [s for s in shape if s != 1] == list(found.term.shape))
+    ):
         return Inner(settled(found, shape), row=found.kind == "r")
     return Inner(found.term, row=found.kind == "r")
 
@@ -124,17 +129,18 @@ class PeopleReader(Products):
         self.firsts: dict[str, int] = {}
         self.known: list[tuple[list[str], Value]] = []
         self.rows: list[tuple[list[str], Value]] = []
+        self.defined: list[Defined] = []
         for text, name in self.others.get("named", {}).items():
             self.known.append(([i[1] for i in tokenize(text).items], value_of(table[name])))
         for name, text in texts(table).items():
             if len(name) == 2 and name.isalpha() and (name[0] not in table or not table[name[0]].ndim):  # xm for x_m
                 self.known.append(([name[0], "_", "{", name[1], "}"], value_of(table[name])))
-            plain = plain_subscript(name, text, table)
-            forms = [form for form in (*spellings(text), plain) if form]
+            forms = [form for form in (*spellings(text), *plain_subscripts(name, text, table)) if form]
             for parts in ([name], *([i[1] for i in tokenize(form).items] for form in forms)):
                 self.known.append((parts, value_of(table[name])))
-            if len(name) == 1 and name.isupper() and table[name].ndim > 1 and name.lower() not in table:
-                self.rows.append(([name.lower()], value_of(table[name])))
+            row = name.lower()
+            if table[name].ndim > 1 and row != name and row not in table and (len(name) == 1 or row in GREEK):
+                self.rows.append(([name_latex(row)], value_of(table[name])))
         self.measured()
 
     def measured(self) -> None:
@@ -145,22 +151,41 @@ class PeopleReader(Products):
 
     def define_all(self, pieces: list[tuple[list[Any], Tokens]], table: dict[str, Term], **readings: Any) -> None:
         """Read definitions such as ``r = Ax - b``, in whatever order they can be read."""
-        while pieces:
-            late: list[tuple[list[Any], Tokens]] = []
-            for left, right in pieces:
-                reader = PeopleReader(right, table, **readings)
-                reader.known, reader.rows = self.known, self.rows
-                reader.measured()
+
+        def reader_of(right: Tokens) -> PeopleReader:
+            reader = PeopleReader(right, table, **readings)
+            reader.known, reader.rows, reader.defined = [*self.known], self.rows, self.defined
+            reader.measured()
+            return reader
+
+        values = [([item[1] for item in left], right) for left, right in pieces]
+        values = [(name, right) for left, right in values if (name := self.name_defined(left, right, reader_of))]
+        while values:
+            late: list[tuple[list[str], Tokens]] = []
+            for left, right in values:
                 try:
-                    self.named_value([item[1] for item in left], reader.whole())
+                    self.named_value(left, reader_of(right).whole())
                     right.end()
                 except (FormulaError, NameProblem):
                     right.at = 0
                     late.append((left, right))
-                    if len(late) == len(pieces):
+                    if len(late) == len(values):
                         raise
                 self.measured()
-            pieces = late
+            values = late
+
+    def name_defined(self, left: list[str], right: Tokens, reader_of: Callable[[Tokens], PeopleReader]) -> list[str]:
+        """The name of a value that a definition gives; empty for ``f(z) = …``, where ``z`` is nothing else.
+
+        ``r(x) = Ax - b`` is both: a value at ``x``, and a function.
+        """
+        named = defined.head(left)
+        if named is None:
+            return left
+        name, letters = named
+        self.defined.append(Defined(name, letters, lambda: reader_of(PeopleTokens(right.text, [*right.items]))))
+        known = [parts for parts, _ in self.known]
+        return name if all(letter in known for letter in letters) else []
 
     def named_value(self, left: list[str], found: Any) -> None:
         """Let the tokens of a name stand for a value; ``p_i = …`` defines the array ``p``."""
@@ -263,7 +288,7 @@ class PeopleReader(Products):
         """A symbol, number, bracket or function."""
         tokens = self.tokens
         text = tokens.peek()
-        named = None if self.is_exponential(text) else self.symbol()
+        named = None if self.is_exponential(text) else defined.call(self) or self.symbol()
         if named is not None:
             return named
         if text in RECIPROCALS:
@@ -275,10 +300,11 @@ class PeopleReader(Products):
             return rule(self, text)
         if tokens.kind == "number":
             value = number(literal(tokens.take()))
-            return indicator(self) if value.number == 1 and tokens.peek() == "_" else Value("s", value)
+            with_index = _WITH_INDEX.get(value.number) if tokens.peek() == "_" else None
+            return Value("s", value) if with_index is None else with_index(self)
         if tokens.peek() in self.sizes:
             return Value("s", size_letter(self.sizes[tokens.take()]))
-        if text in self.bound and text in self.index_sizes:
+        if text in self.index_sizes and (text in self.bound or self.is_compared()):
             tokens.take()
             count = op("arange", n=self.index_sizes[text], dtype="int64")
             return Indexed([(op("add", count, self.firsts.get(text, 1)), (text,))])
@@ -293,6 +319,10 @@ class PeopleReader(Products):
             name = f"{text}{{{tokens.peek(2)}}}"
             raise tokens.error(f"{name} is no symbol here; define it after a comma, as in ', {name} = …'")
         return super().atom()
+
+    def is_compared(self) -> bool:
+        """Whether a letter stands beside a relation, as the indices of ``i = j`` and ``i = j + 1`` in conditions."""
+        return bool({self.tokens.peek(-1), self.tokens.peek(1)} & {*RELATIONS})
 
     def mean(self, a: Any) -> Any:
         """The mean of a vector; of a matrix, whose rows are samples, the row of the means of its columns."""
@@ -461,6 +491,8 @@ class PeopleReader(Products):
         return a.term  # type: ignore[no-any-return]
 
 
+_WITH_INDEX = {0: zeros, 1: indicator}
+"""Numbers that mean something else with an index: ``0_n``, ``1_{x>0}``."""
 _OPEN = ("eye", "o", "or", "oo", "rb", "cb")
 """Kinds of values whose sizes the text leaves open."""
 

@@ -15,7 +15,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
-from symgrad.formula.printing.names import name_latex
+from symgrad.formula.printing.names import GREEK, name_latex
 from symgrad.formula.reading.called import called
 from symgrad.formula.reading.misfits import ProductMisfit, TwoMeanings, said
 from symgrad.formula.reading.people.clauses import Side, cut, is_name, main_piece
@@ -375,7 +375,10 @@ def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
             out.append(("char", _STARS[kind], place))
         elif kind == "name" and text[0] in "THt" and [i[1] for i in out[-1:]] == ["^"] and text not in table:
             out.append(("char", text[0], place))  # ``A^TA``: the transpose, and what follows it
-            out += _name(text[1:], place + 1, following, table) if len(text) > 1 else []
+            digits = _DIGITS.match(text, 1)[0]  # type: ignore[index]
+            out += [("number", digits, place + 1)] * bool(digits)
+            rest = 1 + len(digits)
+            out += _name(text[rest:], place + rest, following, table) if len(text) > rest else []
         elif kind == "name":
             out += _name(text, place, following, table)
         elif text == "||":
@@ -411,6 +414,7 @@ def _exponent(items: list[Any], k: int, out: list[Any], place: int, entrywise: b
 _SAME_VALUE = ("astype", "float", "double", "to", "type", "numpy", "detach", "clone", "copy", "item", "contiguous")
 """Methods that change nothing but the kind of numbers, or where they are kept."""
 
+_DIGITS = re.compile(r"\d*")
 _AFTER_DOT = {"T": (r"\top",), "mT": (r"\top",), "I": ("-", "1"), "H": ("H",)}
 _INDEXED = {"sum": r"\sum", "prod": r"\prod", "": "", "delta": r"\delta", "δ": r"\delta", **{x: x for x in "IJYK"}}
 """What may stand before an index besides a symbol; nothing, after a sign such as ∑."""
@@ -445,7 +449,7 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
     if factors and all(c in table for c in text[:factors]):
         one_by_one = [("char", c, place + j) for j, c in enumerate(text[:factors])]
         return one_by_one + _name(text[factors:], place + factors, following, table)
-    return [("char", text, place)]
+    return [("char", letter if letter[1:] in GREEK else text, place)]
 
 
 def _spelled(text: str, table: Mapping[str, Any]) -> str | None:

@@ -17,11 +17,12 @@ from symgrad.op import FRONTS, TABLE
 Token = tuple[str, str, int]
 
 TOKEN = re.compile(
-    r"(?P<skip>\s+|\\[,;:!> ]|~|\$+|\\[\[\]()]|\\(?:label|tag|hspace|vspace)\*?\{[^}]*\}"
+    r"(?P<skip>\s+|\\[,;:!> ]|~|\$+|\\[\[\]()]|\\(?:label|tag|hspace|vspace|color|textcolor)\*?\{[^}]*\}"
     r"|\\(?:displaystyle|textstyle|limits|nolimits|mathstrut|quad|qquad|left|right|middle|[bB]igg?[lrm]?|nonumber|notag)"
     r"(?![a-zA-Z])\.?)"
     r"|(?P<define>:=)|(?P<brace>\\[{}])|(?P<begin>\\begin\{\w+\*?\})|(?P<end>\\end\{\w+\*?\})|(?P<name>\\operatorname\*?\{(?:[^}\\]|\\_)*\})"
     r"|(?P<word>\\(?:text|mathrm|textrm|mathsf|mathtt)\{(?:[^}\\]|\\_)*\})"
+    r"|(?P<bold>\\(?:mathbf|mathbb|mathit|boldsymbol|bm)\{[a-zA-Z]{2,}\})"
     r"|(?P<ones>\\(?:mathbf|boldsymbol|bm|mathbb)\s*(?:\{1\}|1))"
     r"|(?P<number>\d+\.\d+|\.\d+|\d+)|(?P<row>\\\\)|(?P<norm>\\\||\\[lr]?Vert(?![a-zA-Z]))|(?P<command>\\[a-zA-Z]+)"
     rf"|(?P<raised>{RAISED}+)|(?P<lowered>{LOWERED}+)|(?P<fraction>{FRACTION})"
@@ -29,8 +30,25 @@ TOKEN = re.compile(
     re.DOTALL,
 )
 _MATRIX = re.compile(r"\\(begin|end)\{(?:[pB]|small)?matrix\}")
+_BRACES = ("underbrace", "overbrace")
+"""Braces with a word beside them, which says what the part is called."""
 _FONTS = {
-    rf"\{f}" for f in ("mathbf", "boldsymbol", "bm", "mathit", "mathcal", "mathsf", "vec", "mathrm", "mathbb", "bf")
+    rf"\{f}"
+    for f in (
+        "mathbf",
+        "boldsymbol",
+        "bm",
+        "mathit",
+        "mathcal",
+        "mathsf",
+        "vec",
+        "mathrm",
+        "mathbb",
+        "bf",
+        "boxed",
+        "underline",
+        *_BRACES,
+    )
 }
 TURNED = {"T", "t", r"\top", r"\intercal", r"\mathsf{T}", r"\mathrm{T}", r"\text{T}", r"\prime", "'", "⊤", "ᵀ"}
 LETTERS_TURNED = ("T", "t", "H")
@@ -111,6 +129,9 @@ def tokenize(text: str) -> Tokens:
             kind, found = "char", _WORDS[word(found).strip()]
         elif kind == "word" and word(found) in ("otherwise", "else"):
             found = r"\text{otherwise}"
+        elif kind == "bold" and not _is_function(word(found)):
+            items += [(k, text, place + at) for k, text, at in _pieces(found.replace("{", "{ "))]
+            continue
         elif kind == "bare" and not _is_function(found):
             items += [("char", letter, place + k) for k, letter in enumerate(found)]
             continue
@@ -118,7 +139,7 @@ def tokenize(text: str) -> Tokens:
             kind, found = "name", rf"\operatorname{{{found}}}"
         elif kind == "word" and found.startswith(r"\text") and word(found).strip() in _FILLERS:
             continue
-        elif kind == "word" and _is_function(word(found)):
+        elif kind in ("word", "bold") and _is_function(word(found)):
             kind, found = "name", rf"\operatorname{{{word(found)}}}"
         elif found in (r"\max", r"\min") and _names_something(items, text[place + len(found) :]):
             kind, found = "name", rf"\operatorname{{{found[1:]}}}"
@@ -158,21 +179,22 @@ def _is_function(name: str) -> bool:
 
 
 def without_fonts(items: list[Token]) -> list[Token]:
-    """The tokens without commands for bold and other letters."""
+    """The tokens without commands for bold and other letters, frames, and braces with what stands beside them."""
     out: list[Token] = []
-    closing: list[int] = []
+    closes: list[tuple[int, bool]] = []
     depth = 0
     k = 0
     while k < len(items):
         kind, text, place = items[k]
         if text in _FONTS:
             if k + 1 < len(items) and items[k + 1][1] == "{":
-                closing.append(depth)
+                closes.append((depth, text[1:] in _BRACES))
                 depth += 1
                 k += 1
-        elif text == "}" and closing and closing[-1] == depth - 1:
-            closing.pop()
+        elif text == "}" and closes and closes[-1][0] == depth - 1:
             depth -= 1
+            if closes.pop()[1] and k + 2 < len(items) and items[k + 1][1] in ("_", "^"):
+                k = closing(items, k + 2) if items[k + 2][1] == "{" else k + 2
         else:
             depth += (text == "{") - (text == "}")
             out.append((kind, text, place))

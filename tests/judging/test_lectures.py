@@ -1,0 +1,129 @@
+r"""Answers as students and books write them: 0 for an array, 1 beside a matrix, functions that a text defines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+OLS = ("norm(A@x-b)**2", "x", "A=m,n x=n b=m")
+SQUARE = ("norm(A@x-b)**2", "x", "A=n,n x=n b=n")
+LOGIT = ("sum(log(1+exp(X@w)))", "w", "X=n,d w=d")
+BARRIER = ("-sum(log(b-A@x))", ("x", "x"), "A=m,n x=n b=m")
+BAYES = ("sum((t-Phi@w)**2)/2+lam*sum(w**2)/2", "w", "Phi=N,M t=N w=M lam=")
+NOTHING = ("sum(X-X)", "X", "X=m,n")
+LINEAR = ("a@x", ("x", "x"), "a=n x=n")
+ROWS = ("sum(M@x)", "x", "M=m,n x=n")
+TWICE = ("sum(X**2)", "X", "X=m,n")
+SOFTMAX = ("softmax(x)", "x", "x=n")
+GAUSS = ("log(det(S))/2+x@inv(S)@x/2", "S", "x=n S=n,n")
+MICHAELIS = ("Vmax*S/(Km+S)", "S", "Vmax= S= Km=")
+SIGMA = ("1/(1+exp(-x))", "x", "x=")
+ENTRY = ("X[0,1]", "X", "X=m,n")
+
+RIGHT = [
+    # zeros
+    ("0", "a*sum(y**2)", "x", "x=n y=n a="),
+    *((text, *NOTHING) for text in ("0", r"\mathbf{0}", r"0_{m\times n}", r"\mathbf 0_{m\times n}", "O", r"O_{m,n}")),
+    *((text, *LINEAR) for text in (r"0_{n\times n}", r"\nabla^2 f = \mathbf{O}", "np.zeros((n,n))")),
+    (r"\mathbf{0}_n", "norm(A@y)**2", "x", "A=m,n y=n x=n"),
+    ("0_n", "sum(x-x)", "x", "x=n"),
+    # the number 1 and the column of ones
+    *((text, *TWICE) for text in ("2 X 1", "2 1 X", r"2X\cdot 1")),
+    *((text, *ROWS) for text in ("M^T1", "M^T 1", "M'1", "Mᵀ1", r"M^\top1")),
+    # functions that the text defines, or that the derivative is of
+    (r"2A^Tr(x), r(x)=Ax-b", *OLS),
+    (r"2A^Tr, \quad r(x)=Ax-b", *OLS),
+    (r"\sum_i\phi'(w^Tx_i)x_i,\ \phi(z)=\log(1+e^{z})", *LOGIT),
+    (r"X^\top\sigma(Xw)\text{ where }\sigma(t)=\frac{1}{1+e^{-t}}", *LOGIT),
+    ("X'*phi(X*w), phi(z) = 1/(1+exp(-z))", *LOGIT),
+    (r"h(x)(1-h(x)), h(z)=1/(1+e^{-z})", *SIGMA),
+    (r"\psi(r)=\tanh(r)", "log(cosh(r))", "r", "r="),
+    (r"\phi''(x), \phi(z)=z^4", "4*x**3", "x", "x="),
+    (r"g(x, 1), g(u, v) = u v + v", "x**2/2+x", "x", "x="),
+    # words and signs around the formula
+    *((text, *OLS) for text in (
+        r"\[ \boxed{2A^\top(Ax-b)} \]", r"2A^\top\underbrace{(Ax-b)}_{r}", r"2\,{}^t\!A(Ax-b)",
+        r"2\underline{A}^T(\underline{A}\underline{x}-\underline{b})", "lambda x: 2*A.T@(A@x-b)",
+        "def grad(x): return 2*A.T@(A@x-b)",
+        'def grad(A, x, b):\n    """The gradient."""\n    r = A @ x - b  # residual\n    return 2 * A.T @ r',
+    )),
+    (r"A^T\mathbf{diag}(d)^2A, d_i = 1/(b_i-a_i^Tx)", *BARRIER),
+    # names
+    (r"\lambda\mathbf w-\sum_{n=1}^N\{t_n-\mathbf w^T\phi_n\}\phi_n", *BAYES),
+    ("½(Σ⁻¹ − Σ⁻¹xxᵀΣ⁻¹)", *GAUSS),
+    ("(inv(Sigma) - inv(Sigma)*x*x'*inv(Sigma))/2", *GAUSS),
+    (r"\frac{V_{max}K_m}{(K_m+S)^2}", *MICHAELIS),
+    (r"\frac{V_{\max}K_m}{(K_m+S)^2}", *MICHAELIS),
+    (r"\frac{V_{\text{max}}K_m}{(K_m+S)^2}", *MICHAELIS),
+    (r"\hbar\omega/2", "hbar*omega*x/2", "x", "hbar= omega= x="),
+    ("m-p_xx-p_yy", "lam*(m-p_x*x-p_y*y)", "lam", "x= y= lam= p_x= p_y= m="),
+    ("e_1", "x[0]", "x", "x=n"),
+    (r"e_1e_2^\top", *ENTRY),
+    # conditions on indices
+    (r"\frac{\partial s_i}{\partial x_j}=\begin{cases}s_i(1-s_i)&i=j\\-s_is_j&i\ne j\end{cases}", *SOFTMAX),
+    (r"s_i[i=j] - s_is_j, s=\mathrm{softmax}(x)", *SOFTMAX),
+]  # fmt: skip
+WRONG = [
+    ("0", "a@x", "x", "a=n x=n"),
+    ("O", *OLS),
+    (r"0_n", "sum(X-X)", "X", "X=n,n"),
+    ("X 1", *TWICE),
+    ("M 1", "sum(M@x)", "x", "M=n,n x=n"),
+    (r"2A^Tr(b), r(x)=Ax-b", *SQUARE),
+    (r"\sum_i\phi(w^Tx_i)x_i,\ \phi(z)=\log(1+e^{z})", *LOGIT),
+    (r"X^\top\sigma(Xw)\text{ where }\sigma(t)=\frac{1}{1+e^{t}}", *LOGIT),
+    (r"h(x)(1+h(x)), h(z)=1/(1+e^{-z})", *SIGMA),
+    (r"\psi(r)=\tanh(2r)", "log(cosh(r))", "r", "r="),
+    (r"\phi'(x), \phi(z)=z^4", "4*x**3", "x", "x="),
+    ("lambda x: 2*A@(A@x-b)", *SQUARE),
+    (r"\frac{V_{max}S}{(K_m+S)^2}", *MICHAELIS),
+    ("½(Σ⁻¹ + Σ⁻¹xxᵀΣ⁻¹)", *GAUSS),
+    (r"e_2e_1^\top", "X[0,1]", "X", "X=n,n"),
+    (r"s_i[i=j] + s_is_j, s=\mathrm{softmax}(x)", *SOFTMAX),
+]
+
+
+@pytest.mark.parametrize(("text", "of", "wrt", "shapes"), RIGHT)
+def test_a_right_answer_is_equal(text, of, wrt, shapes):
+    assume = {"S": "symmetric"} if "S=n,n" in shapes else {}
+    assert sg.judge(text, of=of, wrt=wrt, shapes=shapes, assume=assume).equal
+
+
+@pytest.mark.parametrize(("text", "of", "wrt", "shapes"), WRONG)
+def test_a_wrong_answer_is_different(text, of, wrt, shapes):
+    assume = {"S": "symmetric"} if "S=n,n" in shapes else {}
+    assert sg.judge(text, of=of, wrt=wrt, shapes=shapes, assume=assume).verdict == "DIFFERENT"
+
+
+def phi(x):
+    return 1 / (1 + sg.exp(-x))
+
+
+def psi(x):
+    return sg.exp(-(x**2) / 2)
+
+
+def sigma(x):
+    return sg.tanh(x)
+
+
+OWN = [
+    (phi, r"\phi(x)(1-\phi(x))"),
+    (phi, "phi(x)*(1-phi(x))"),
+    (phi, "φ(x)(1−φ(x))"),
+    (phi, r"\phi'(x) = \phi(x)(1-\phi(x))"),
+    (phi, r"\frac{d\phi}{dx} = \phi(1-\phi)"),
+    (sigma, r"1-\sigma^2(x)"),
+    (sigma, r"1-\sigma(x)^2"),
+    (psi, r"-x\psi(x)"),
+    (psi, r"\psi'(x) = -x\psi(x)"),
+]
+
+
+@pytest.mark.parametrize(("of", "text"), OWN)
+def test_a_function_named_by_a_letter_of_books_is_itself(of, text):
+    """Whatever the letter means elsewhere: φ is the normal density, ψ is digamma, σ the logistic function."""
+    assert sg.judge(text, np.array(0.3), of=of, wrt="x").equal
+    assert sg.judge(f"2({text.partition('=')[2] or text})", np.array(0.3), of=of, wrt="x").verdict == "DIFFERENT"
