@@ -177,6 +177,9 @@ def test_fouriers_transform_is_a_letter():
         sg.from_latex(r"\mathcal{F}^{2}\left(x\right)", "x=n", notation="printed")
 
 
+_ONE_OUTPUT = ((1, 3), (5, 3), (1,), (5, 1))
+
+
 @pytest.mark.parametrize(
     ("f", "shapes", "wrt", "text"),
     [
@@ -185,10 +188,18 @@ def test_fouriers_transform_is_a_letter():
         (lambda w, X, y: ((X @ w - y) ** 2).sum(), ((3, 1), (5, 3), (5, 1)), "w", "2*(X.T @ (X @ w - y))"),
         (lambda w, X: sg.exp(X @ w).sum(), ((3, 1), (5, 3)), "w", "X.T @ exp(X @ w)"),
         (lambda r, A: (A * r).sum(), ((1, 3), (4, 3)), "r", "sum(A, 0)[None, :]"),
+        (lambda W, X, b, y: ((X @ W.T + b - y) ** 2).sum(), _ONE_OUTPUT, None, "norm(b - y + X @ W.T)**2"),
+        (lambda W, X, b, y: ((X @ W.T + b - y) ** 2).sum(), _ONE_OUTPUT, "W", "2*((b - y + X @ W.T).T @ X)"),
+        (lambda W, X, b, y: (X @ W.T + b - y).abs().sum(), _ONE_OUTPUT, "b", "sum(sign(b - y + X @ W.T), 0)"),
+        (lambda W, X, b, y: (y * sg.tanh(X @ W.T + b)).sum(), _ONE_OUTPUT, "b", "sum(y*(1 - tanh(b + X @ W.T)**2), 0)"),
+        (lambda b, X: (X + b).sum(), ((1,), (5, 1)), "b", "n*ones(1)"),
+        (lambda b, X: ((X + b) ** 2).sum(), ((1,), (5, 1)), "b", "2*b*n + 2*sum(X, 0)"),
+        (lambda b, x: (x * b).sum(), ((1,), (5,)), None, "b[0]*sum(x)"),
+        (lambda b, X, u: (X * u[:, None] * b).sum(), ((1,), (5, 1), (5,)), "b", "u @ X"),
     ],
 )
 def test_columns_are_columns_in_texts(f, shapes, wrt, text):
-    """They were unsqueeze(… squeeze(c, dim=(1,)) …, dim=1)."""
+    """They were unsqueeze(… squeeze(c, dim=(1,)) …, dim=1); and what has one entry was not simplified at all."""
     found = sg.formula(f, *shapes, wrt=wrt)
     assert formula_text(found.expr) == text
     rng = np.random.default_rng(4)

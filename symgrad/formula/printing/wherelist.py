@@ -16,6 +16,7 @@ import numpy as np
 from symgrad.formula.canonical.budget import exceeds
 from symgrad.formula.canonical.scalars.collecting import collected
 from symgrad.formula.canonical.simplify import canonical
+from symgrad.formula.canonical.writing import whole
 from symgrad.formula.printing.naming import Names, named_parts
 from symgrad.formula.printing.sharing import is_entry
 from symgrad.formula.structures import shows_symmetry
@@ -36,7 +37,7 @@ def canonical_or_raw(term: Term) -> Term:
         if shorter is None or exceeds(shorter, CANONICAL_BUDGET):
             return term
         term = shorter
-    found = canonical(term)
+    found = whole(canonical(term), term.shape)
     return found if found.shape == term.shape else term
 
 
