@@ -139,10 +139,7 @@ def _gradients(
     words: str = _INDEPENDENT,
     constant: str = "",
 ) -> tuple[Any, ...]:
-    """Gradients, zero where an output does not depend on an input (an error with ``strict``).
-
-    ``constant``: the words for a gradient without history, if that is an error with ``strict``, too.
-    """
+    """Gradients, zero for independent inputs; ``words`` and ``constant`` are the errors of what ``strict`` refuses."""
     kept = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o.requires_grad]
     found: Any = (None,) * len(inputs)
     if kept:
@@ -180,10 +177,7 @@ def _vectors(v: Any, like: tuple[Any, ...], several: bool, name: str, of: str) -
 
 
 def _with_formulas(function: Callable[..., Any], several: bool) -> Callable[..., Any]:
-    """``function`` with ``return_expr``: its results, and their formulas in the same nesting.
-
-    ``several``: it gives the values of the user's function, too, before their derivatives.
-    """
+    """``function`` with ``return_expr``: its results, and the formulas of them, or of ``several``, the values first."""
 
     @functools.wraps(function)
     def call(func: Callable[..., Any], inputs: Any, *args: Any, return_expr: bool = False, **kwargs: Any) -> Any:

@@ -344,10 +344,7 @@ def _check_rule(eqn: Any) -> None:
 
 
 def _at_once(run: Callable[..., Any]) -> Callable[..., Any]:
-    """A function compiled as a whole, which takes a fraction of the time that its operations do one by one.
-
-    Where values decide what runs next, as with ``float(x)`` in a rule, it runs as it is.
-    """
+    """A function compiled as a whole, which is faster; as it is where values decide what runs next."""
     import jax
 
     compiled = jax.jit(run)

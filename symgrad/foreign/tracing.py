@@ -105,10 +105,7 @@ def _last_line(error: Exception) -> str:
 
 @contextlib.contextmanager
 def _as_they_were(modules: Sequence[Any]) -> Iterator[None]:
-    """What modules hold is put back: torch.fx hangs constants on them, and the program may set their attributes.
-
-    A tensor that the program replaces is one that the next call reads, which the graph does not say.
-    """
+    """What modules hold is put back: torch.fx hangs constants on them, and the program may set their attributes."""
     import torch
 
     places = [(m, part) for m in modules for part in (vars(m), m._parameters, m._buffers, m._modules)]
@@ -135,10 +132,7 @@ def _as_they_were(modules: Sequence[Any]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _recorded(tracer: Any) -> Iterator[None]:
-    """Calls that have no value of the program among their arguments, and are of it all the same, are recorded.
-
-    Random numbers are drawn in every call of the program, and tensors that require grad are leaves of it.
-    """
+    """Calls of the program without a value of it among their arguments are recorded: random numbers, leaves."""
     from torch.overrides import TorchFunctionMode, is_tensor_method_or_property
 
     class Mode(TorchFunctionMode):  # type: ignore[misc,unused-ignore]

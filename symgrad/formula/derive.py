@@ -31,10 +31,7 @@ def depends_on(order: Sequence[Term], targets: set[Term]) -> set[Term]:
 
 
 def _ends(x: Term, term: Term) -> bool:
-    """Whether no derivative goes from ``term`` to its operand ``x``: steps have none, as ``x.int()`` has.
-
-    What an op that is no formula does with its operands is its own affair: samples know their score.
-    """
+    """Whether no derivative goes from ``term`` to its operand ``x``; ops that are no formula decide that themselves."""
     if term.op.kind == "opaque":
         return False
     return term.dtype is not None and term.dtype.kind in "bui" and x.dtype is not None and is_floating(x.dtype)
@@ -159,11 +156,7 @@ def _zeroed(c: Term, zeros: Zeros, term: Term) -> Term:
 
 
 def _zeros_of(c: Term, keep: Any, outer: Zeros | None) -> Zeros:
-    """The zeros of ``c``, the cotangent of a branch where ``keep`` holds, inside of one with the zeros ``outer``.
-
-    As in sweeps over numbers: zeros of one kind are put in under both conditions at once, and points that a rule
-    excepts stay in the value inside of a branch.
-    """
+    """The zeros of ``c``, the cotangent of a branch where ``keep`` holds, inside of one with the zeros ``outer``."""
     if outer is None or (c.op is where_op and outer.op is guard):
         if c.op in EXCEPTING:
             return Zeros(keep, c.args[0], lambda inner: guard(inner, keep), guard)

@@ -82,11 +82,7 @@ def at_once(
 
 
 def _example(leaf: Any, dim: int | None) -> Any:
-    """A tensor of its own like the first example, or like what all share.
-
-    It requires grad, so that derivatives inside are recorded, too.
-    Of what moves along a tangent it is where it moves from: the whole batch moves, when what was recorded is repeated.
-    """
+    """A leaf of its own like the first example, or like what all share; of what moves, where it moves from."""
     while isinstance(leaf, Dual) and leaf.tag not in BY_HAND:
         leaf = leaf.primal
     value = value_of(leaf)
@@ -160,10 +156,7 @@ def _leaf(edge: Any, inputs: dict[int, Any]) -> Any:
 
 
 def _recorded(result: Any) -> Iterator[Recorded]:
-    """The tensors that a result is made of: itself, or primals and tangents.
-
-    Raises :class:`Apart` for what flows in any other way, of which the graph has not all.
-    """
+    """The tensors of a result: itself, or primals and tangents; :class:`Apart` for what no graph has all of."""
     result = faced(result)
     if isinstance(result, Recorded):
         yield result

@@ -216,10 +216,7 @@ def _pulled(outs: Sequence[Any], variables: Sequence[Any], seeds: Any) -> Any:
 
 
 def _pushed(outs: Sequence[Any], variables: Sequence[Any], seeds: Any) -> Any:
-    """``seeds @ J.T``: a row of tangents of all variables gives a row of those of all outputs.
-
-    The product with cotangents is linear in these, so its derivative by them is the product with tangents.
-    """
+    """``seeds @ J.T``, tangents of all outputs by rows of tangents of all variables: the derivative of a pullback."""
     live = _live(outs)
     sizes = _sizes(outs)
     table = [np.zeros((len(seeds), n), out.dtype) for out, n in zip(outs, sizes, strict=True)]

@@ -168,10 +168,7 @@ def _agree(found: Term, term: Term, reading: Reading) -> bool:
 
 
 def _alike(a: Any, example: Any, definite: Any) -> Any:
-    """An example in the place of an argument: of its dtype, and positive definite where it is symmetric.
-
-    Integers are those of the argument again, which may be labels and places.
-    """
+    """An example in an argument's place, of its dtype: positive definite where it is symmetric, the same integers."""
     value = getattr(a, "_value", a)
     dtype = getattr(value, "dtype", None) or _FLOAT
     if dtype.kind in "biu":

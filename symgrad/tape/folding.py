@@ -170,10 +170,7 @@ def unfolded(node: Node) -> Node:
 
 
 def _placed(edge: Any, k: int, call: Call) -> Any:
-    """A tensor that stands at an edge of the graph.
-
-    What is computed of constants is recorded, too: a placeholder's values must not become those of a constant.
-    """
+    """A tensor at an edge of the graph, also for constants, which no formula may take its values for."""
     if isinstance(edge, Recorded):
         return edge
     value = call.constants.get(k)

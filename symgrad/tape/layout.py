@@ -82,10 +82,7 @@ def written_out(g: Any) -> Any:
 
 
 def _of_a_former_shape(g: Any, leaf: Any) -> Any:
-    """The gradient of a leaf whose ``.data`` has another shape by now: as it is, where it lies as the leaf does.
-
-    Else torch copies it into memory made as the leaf's, where it has to fit.
-    """
+    """The gradient of a leaf whose ``.data`` has another shape by now: as it lies, or copied into the leaf's layout."""
     steps = _steps(leaf) or (leaf.itemsize,)
     if g.ndim <= len(steps) and all(a == b for a, b, n in zip(g.strides, steps, g.shape, strict=False) if n > 1):
         return np.array(g)

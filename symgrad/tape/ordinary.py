@@ -28,10 +28,7 @@ _FAILED = (ValueError, TypeError, IndexError, OverflowError, np.linalg.LinAlgErr
 
 
 def _plan(op: Op, asked: int, count: int, numbered: bool) -> tuple[int, tuple[bool, ...]] | None:
-    """The mask of the operands in ``asked`` that a gradient flows to, and which of (out, *inputs) their rules read.
-
-    None where the op is taken for its definition.
-    """
+    """The mask of the operands in ``asked`` that gradients flow to, and what their rules read; None for definitions."""
     wanted = [i for i in range(count) if asked >> i & 1]
     mask = sum(1 << i for i in wanted if op.differentiable(i))
     if any(op.apart(i) and not op.differentiable(i) for i in wanted):

@@ -99,10 +99,7 @@ def with_entries(found: Any, outputs: Any, inputs: Any, pulled: str = "jacobian"
 
 
 def _without_strangers(found: Any, outputs: Any, inputs: Any) -> Any:
-    """The entries with 0 for a nan where no path leads from the input to the output: 0 times the infinity of others.
-
-    The formula, and a program, have a zero there.
-    """
+    """The entries with 0, as formulas have it, for a nan where no path leads from the input to the output."""
     if keeps_nan("composed") or found.dtype.kind == "c" or not has_nan(found._value):
         return found
     if not (outputs._requires_grad and inputs._requires_grad):  # the graph of forward mode does not tell the paths

@@ -392,10 +392,7 @@ def _read_cumsum(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form |
 
 
 def _read_moved(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    """Entries that change places along axes where all are equal stay as they are, and moved twice are moved once.
-
-    roll(roll(x, -1) - x, 1) is x - roll(x, 1), always: a sum is moved term by term where one of them was moved before.
-    """
+    """roll(roll(x, -1) - x, 1) = x - roll(x, 1), always: constants stay, and what was moved before is moved once."""
     (form,), op, dims = args, term.op, term.params["dims"]
     from_last = _sums_from_last(run, term)
     if from_last is not None:

@@ -108,10 +108,7 @@ def pairings(root: Term, order: Sequence[Term], data_first: bool) -> Iterator[Pa
 
 
 def _candidates(order: Sequence[Term]) -> Iterator[_Pairs]:
-    """Terms near the result with the term before them that has the same local structure, as far down as may be.
-
-    What is stacked goes first: all rows, each with the one before.
-    """
+    """Terms near the result with the one before them of the same local structure, all rows of what is stacked first."""
     stacks = [t.args for t in order if t.op.name == "stack" and len(t.args) >= FEWEST]
     if stacks:
         yield [pair for rows in stacks for pair in zip(rows[1:], rows, strict=False)]

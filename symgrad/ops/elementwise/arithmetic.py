@@ -139,10 +139,7 @@ div: Op = elementwise(
 
 
 def _pulled_to_divisor(g: Any, out: Any, x: Any, y: Any) -> Any:
-    """-g x/y²; in double precision g x/y comes first, which has the size of what is differentiated.
-
-    x/y² and y² leave the range of numbers where it does not: in a softmax written out, y is Σeˣ.
-    """
+    """-g x/y², in double precision g x/y first: x/y² and y² of a softmax written out leave the range of numbers."""
     return -(g * (x / y)) / y if _in_doubles(g) else g * (-(x / y) / y)
 
 

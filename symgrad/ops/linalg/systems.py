@@ -82,10 +82,7 @@ def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
 
 
 def _tried(call: Any, A: Any, places: Any, check_errors: bool) -> tuple[Any, Any]:
-    """``call(A)``, and torch's integers: 0 for a matrix that has a result, and ``places`` of the others.
-
-    Their results are nan, as are gradients by them.
-    """
+    """``call(A)``, nan for a matrix without a result, and torch's integers: 0, or ``places`` of those."""
     try:
         out = call(A)
         if recorded(A):  # programs look at the result, too: at matrices without one they do not hold

@@ -224,10 +224,7 @@ pushed_steps_op: Op = primitive(
 
 
 def _losses(logs: Any, targets: list[Any], times: Any, blank: int) -> Any:
-    """-log of the probability of all alignments, for the whole batch at once.
-
-    ``logs`` is (time, batch, classes).  Shorter targets are filled up with blanks, which nobody reads.
-    """
+    """-log of the probability of all alignments by ``logs`` (time, batch, classes); blanks fill shorter targets up."""
     counts = np.array([len(target) for target in targets], np.int64)
     states = np.full((len(targets), 2 * int(counts.max(initial=0)) + 1), blank, np.int64)
     for row, target in zip(states, targets, strict=True):

@@ -249,11 +249,7 @@ def _adaptive_avg(rank: int) -> Any:
 
 
 def _largest(windows: Any, lead: Sequence[int], grid: Any) -> Any:
-    """The largest entry of each window, the windows being the last axis.
-
-    ``grid`` is where the entries of the windows stand in the planes, axis by axis, and the sizes of the planes: then
-    the place of each largest entry in its plane is given, too.
-    """
+    """The largest entry of each window in the last axis, and by ``grid``, where windows stand in planes, its place."""
     _, *target, count = shape_of(windows)
     axis = 1 + len(target)
     place = argmax_of_pool_op(windows, dim=axis, keepdim=True)

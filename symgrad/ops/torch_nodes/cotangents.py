@@ -183,10 +183,7 @@ of the input only where the pass is not recorded."""
 
 
 def _entropy(node: Any, answers: tuple[str, str, int, int]) -> str | None:
-    """A binary cross-entropy, by its weights and what is made of its entries: a mean is divided last, in place.
-
-    ``answers`` are what the gradients of input and target are before, and how often they were changed by then.
-    """
+    """A binary cross-entropy by its weights and by what is made of its entries, ``answers``; a mean is divided last."""
     given = getattr(node.args, "given", None)
     if given is None:
         return None
@@ -418,10 +415,7 @@ _OPERANDS = "xyzwv"
 
 
 def _einsum(inputs: Any, output: Any, node: Any) -> tuple[str | None, tuple[Any, ...]]:
-    """The ops that torch makes of an einsum: views, then one product after the other from left to right.
-
-    With the package opt_einsum torch takes the products of more than two operands in an order of its own.
-    """
+    """The ops that torch makes of an einsum: views, then products from left to right, or in opt_einsum's order."""
     if len(inputs) > len(_OPERANDS):
         return None, ()
     order = (*output, *sorted(set().union(*inputs) - set(output)))

@@ -433,10 +433,7 @@ class Sweep:
             self.run_node(node, bits, g, zeros)
 
     def _unreached(self, node: Node) -> None:
-        """A custom function all of whose gradients are missing runs all the same and may say that they are zero.
-
-        Of other nodes the hooks are told, with None.
-        """
+        """A custom function without any gradient runs all the same; hooks of other nodes are told, with None."""
         if node.op.kind != "function" and node.extra is None:
             return
         self.current = node

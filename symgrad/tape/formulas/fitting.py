@@ -58,10 +58,7 @@ def _letters(terms: Iterable[Term]) -> set[str]:
 
 
 def _known_sizes(reading: Reading) -> list[dict[int, str]]:
-    """The letters, and what is made of them for the sizes of arrays on the way.
-
-    By its value a size may be any of those that are as long, so that all are told.
-    """
+    """The letters, and what is made of them for sizes on the way: any of those that are as long may be meant."""
     known = dict(reading.letters)
     others: dict[tuple[int, str], None] = {}
     for node in reading.nodes:

@@ -186,10 +186,7 @@ class Lettering:
         return size
 
     def _reshaped(self, old: tuple[int, ...], known: tuple[Any, ...], new: tuple[int, ...]) -> tuple[Any, ...]:
-        """Target sizes of a reshape: an old size, a letter, a product of neighbouring old sizes, or the number.
-
-        In programs of recorded graphs a plain int beside what -1 stood for is a number, and so is one for a letter.
-        """
+        """Target sizes of a reshape: an old size, a letter, a product of neighbouring old sizes, or the number."""
         out: list[Any] = []
         open_shape = any(n.__class__ is Rest for n in new)
         for sizes, targets, chance in _regrouped(list(zip(old, known, strict=True)), new):

@@ -353,10 +353,7 @@ def _uncover(tensor: Any) -> None:
 
 
 def _rest_on(node: Node, base: Node, hidden: str) -> None:
-    """Let a node be a view of what it was: what was made of it before leads through the base, too.
-
-    The base is as old as the node was, since what it saved was saved then.
-    """
+    """Let a node be a view of what it was, as old as that: what was made of it before leads through the base, too."""
     name = str(getattr(node.args, "label", None) or "TransposeBackward0")
     text = "View(Permute(View(x)))" if hidden == "BmmBackward0" else ""
     node.op, node.params, node.args, node.mask = lookup("reshape"), {"shape": node.shape}, (base,), 1

@@ -175,10 +175,7 @@ def _length(shelf: Any, _: Any) -> int:
 
 
 def _members(module: Any) -> Iterator[tuple[Callable[[Any], Any], Any, str]]:
-    """The places of what a module holds, on shelves of its own, of its ``forward``, and whether it is in training.
-
-    Code of other files reads them, as that of layers, so that they count whether or not they are mentioned.
-    """
+    """The places of what a module holds on its shelves and for its ``forward``, which code of other files reads."""
     own = vars(module)
     yield own.__getitem__, "training", ""
     yield functools.partial(_class_attribute, type(module)), "forward", ""

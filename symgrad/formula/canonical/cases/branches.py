@@ -108,10 +108,7 @@ def chosen(run: Canonicaliser, condition: Form, first: Form, second: Form, op: O
 
 
 def _absent(run: Canonicaliser, p: Product, condition: Form, holds: bool) -> bool:
-    """Whether a product is 0 wherever a condition is not what ``holds`` says, as the probabilities of a masked softmax.
-
-    softmax(where(c, x, -inf)) is 0 where c is not, and so is its product with what is finite, and a sum of such.
-    """
+    """Whether a product is 0 wherever a condition is not what ``holds`` says, as one with a masked softmax is."""
     for f in p.factors:
         bracket = run.insides.get(f.base) if f.labels == p.out and f.power > 0 else None
         if bracket is not None and all(_absent(run, q, condition, holds) for q in bracket.terms):
@@ -174,10 +171,7 @@ def _hoisted(run: Canonicaliser, op: Op, condition: Form, first: Form, second: F
 
 
 def _shared_in_front(run: Canonicaliser, op: Op, condition: Form, first: Form, second: Form) -> Form | None:
-    """where(c, s·a, s·b) = s·where(c, a, b), always, for scalars and for what varies where the condition does not.
-
-    So diag(where(c, u, v)) A is written, and not where(c1ᵀ, diag(u) A, diag(v) A).
-    """
+    """where(c, s·a, s·b) = s·where(c, a, b), always, for scalars and for what varies where the condition does not."""
     terms = [*first.terms, *second.terms]
     if not terms or not condition.shape or any(p.has_delta for p in terms):
         return None

@@ -61,10 +61,7 @@ def side_by_side(terms: Sequence[Product], shape: tuple[Any, ...], run: Canonica
 
 
 def _at_one_place(terms: Sequence[Product], arrays: Sequence[Term | None], run: Canonicaliser) -> list[Product] | None:
-    """The terms with those added up that stand at one place among zeros: a[0; x] + b[0; y] is [0; ax + by], always.
-
-    Multiples of one array stay, of which (a + b)[0; x] is made.
-    """
+    """a[0; x] + b[0; y] = [0; ax + by], always; multiples of one array stay, of which (a + b)[0; x] is made."""
     groups: dict[Any, dict[Term, int]] = {}
     for k, base in enumerate(arrays):
         found = None if base is None else _place(base)

@@ -110,10 +110,7 @@ def _spread(p: Product, run: Canonicaliser, parts_of: PartsOf) -> list[Product]:
 
 
 def _multiples(base: Term, run: Canonicaliser) -> list[Product] | None:
-    """The multiples of unit vectors that a vector is the sum of; None for other arrays.
-
-    Brackets are looked into once, not those within them: sums of sums are as deep as the program.
-    """
+    """The multiples of unit vectors that a vector is the sum of, brackets looked into once; None for other arrays."""
     if base not in run.insides:
         return _entries(base, run)
     found: list[Product] = []
