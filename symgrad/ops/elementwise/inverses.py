@@ -13,19 +13,18 @@ from symgrad.precision.single import libms, smooth
 
 
 def _inverse(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
-    return elementwise(name, kernel, *partials, dtypes="float", sympy=name, **fields)
+    public = (name, f"arc{name[1:]}")
+    return elementwise(name, kernel, *partials, public=public, dtypes="float", sympy=name, c=f"{name}({{0}})", **fields)
 
 
 asin: Op = _inverse(
     "asin",
     np.arcsin,
     lambda out, x: 1 / sqrt(1 - x**2),
-    public=("asin", "arcsin"),
     domain="unit",
     single=smooth(np.arcsin),
     parity="odd",
     regular=(0, "abs({}) < 1"),
-    c="asin({0})",
     called=r"\arcsin",
     doc="Inverse sine.",
 )
@@ -33,11 +32,9 @@ acos: Op = _inverse(
     "acos",
     np.arccos,
     lambda out, x: -1 / sqrt(1 - x**2),
-    public=("acos", "arccos"),
     domain="unit",
     single=libms(np.arccos),
     regular=(0, "abs({}) < 1"),
-    c="acos({0})",
     loses="digits",
     called=r"\arccos",
     doc="Inverse cosine.",
@@ -46,11 +43,9 @@ atan: Op = _inverse(
     "atan",
     np.arctan,
     over(lambda out, x: x * x + 1),
-    public=("atan", "arctan"),
     single=libms(np.arctan),
     parity="odd",
     loses="digits",
-    c="atan({0})",
     rises=True,
     called=r"\arctan",
     doc="Inverse tangent.",
@@ -59,10 +54,8 @@ asinh: Op = _inverse(
     "asinh",
     np.arcsinh,
     lambda out, x: 1 / sqrt(x**2 + 1),
-    public=("asinh", "arcsinh"),
     single=libms(np.arcsinh),
     parity="odd",
-    c="asinh({0})",
     called=r"\operatorname{arcsinh}",
     doc="Inverse hyperbolic sine.",
 )
@@ -70,11 +63,9 @@ acosh: Op = _inverse(
     "acosh",
     np.arccosh,
     over(lambda out, x: sqrt((x - 1) * (x + 1))),
-    public=("acosh", "arccosh"),
     domain="above-one",
     single=libms(np.arccosh),
     regular=(0, "{} > 1"),
-    c="acosh({0})",
     loses="digits",
     called=r"\operatorname{arccosh}",
     doc="Inverse hyperbolic cosine.",
@@ -83,12 +74,10 @@ atanh: Op = _inverse(
     "atanh",
     np.arctanh,
     over(lambda out, x: 1 - x**2),
-    public=("atanh", "arctanh"),
     domain="unit",
     single=libms(np.arctanh),
     parity="odd",
     regular=(0, "abs({}) < 1"),
-    c="atanh({0})",
     called=r"\operatorname{arctanh}",
     doc="Inverse hyperbolic tangent.",
 )

@@ -458,43 +458,41 @@ step: Op = elementwise(
     numbers="setting",
     doc="0 where x < y, 1/2 where equal, 1 elsewhere.",
 )
-maximum: Op = by_parts(
-    elementwise(
-        "maximum",
-        np.maximum,
-        lambda out, x, y: at_kink("maximum", 0, step(x, y), x, y),
-        lambda out, x, y: at_kink("maximum", 1, step(y, x), x, y),
-        public=("maximum",),
-        refuses={"c": "maximum not implemented for complex tensors."},
-        sympy="Max",
+
+
+def _extreme(name: str, kernel: Any, other: str, wins: Any, in_digits: Any, largest: str, doc: str) -> Op:
+    """The larger or smaller of two, which ``wins`` tells by a 1, or 1/2 at a tie."""
+    op = elementwise(
+        name,
+        kernel,
+        lambda out, x, y: at_kink(name, 0, wins(x, y), x, y),
+        lambda out, x, y: at_kink(name, 1, wins(y, x), x, y),
+        public=(name,),
+        refuses={"c": f"{name} not implemented for complex tensors."},
+        sympy=name[:3].title(),
         rises=True,
         kinks=("x = y",),
         among=(0, 1),
-        twins=("minimum",),
-        digits=digits.larger,
-        c="maximum({0}, {1})",
-        folds=("amax", "cummax", None),
-        doc="The larger entry; a tie shares the gradient equally.",
+        twins=(other,),
+        digits=in_digits,
+        c=f"{name}({{0}}, {{1}})",
+        folds=(f"a{largest}", f"cum{largest}", None),
+        doc=doc,
     )
+    return by_parts(op)
+
+
+maximum: Op = _extreme(
+    "maximum", np.maximum, "minimum", step, digits.larger, "max", "The larger entry; a tie shares the gradient equally."
 )
-minimum: Op = by_parts(
-    elementwise(
-        "minimum",
-        np.minimum,
-        lambda out, x, y: at_kink("minimum", 0, step(y, x), x, y),
-        lambda out, x, y: at_kink("minimum", 1, step(x, y), x, y),
-        public=("minimum",),
-        refuses={"c": "minimum not implemented for complex tensors."},
-        sympy="Min",
-        rises=True,
-        kinks=("x = y",),
-        among=(0, 1),
-        twins=("maximum",),
-        digits=digits.smaller,
-        c="minimum({0}, {1})",
-        folds=("amin", "cummin", None),
-        doc="The smaller entry; a tie shares the gradient equally.",
-    )
+minimum: Op = _extreme(
+    "minimum",
+    np.minimum,
+    "maximum",
+    lambda x, y: step(y, x),
+    digits.smaller,
+    "min",
+    "The smaller entry; a tie shares the gradient equally.",
 )
 clamp_op: Op = by_parts(
     elementwise(

@@ -24,11 +24,16 @@ from symgrad.ops.rules.slopes import slope_of
 from symgrad.precision import digits, halves, single
 from symgrad.precision.single import libms, smooth
 
+_UPRIGHT = ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh")
+"""Functions that LaTeX has a command for."""
+
 
 def _smooth(name: str, kernel: Any, *partials: Any, **fields: Any) -> Op:
-    fields.setdefault("dtypes", "float")
-    fields.setdefault("sympy", name)
-    return _elementwise(name, kernel, *partials, **fields)
+    """A function of floats, which SymPy, C and LaTeX call by its name where nothing else is said."""
+    operands = ", ".join(f"{{{i}}}" for i in range(len(partials)))
+    called = rf"\{name}" if name in _UPRIGHT else None
+    names = {"dtypes": "float", "sympy": name, "c": f"{name}({operands})", "called": called}
+    return _elementwise(name, kernel, *partials, **{**names, **fields})
 
 
 def _flat(name: str, kernel: Any, **fields: Any) -> Op:
@@ -44,10 +49,8 @@ exp: Op = _smooth(
     overflows=True,
     twins=("log",),
     loses="digits",
-    c="exp({0})",
     rises=True,
     bounds=(0, math.inf),
-    called=r"\exp",
     doc="e**x.",
 )
 exp2: Op = _smooth(
@@ -58,7 +61,6 @@ exp2: Op = _smooth(
     define=lambda x: exp(x * log(exact(2))),
     single=smooth(np.exp2),
     overflows=True,
-    c="exp2({0})",
     doc="2**x.",
 )
 expm1: Op = _smooth(
@@ -72,7 +74,6 @@ expm1: Op = _smooth(
     digits=lambda mp, x: mp.expm1(x),
     overflows=True,
     loses="digits",
-    c="expm1({0})",
     rises=True,
     bounds=(-1, math.inf),
     doc="e**x - 1.",
@@ -89,9 +90,7 @@ log: Op = _smooth(
     regular=(0, "{} > 0"),
     twins=("exp", "log2", "log10"),
     loses="digits",
-    c="log({0})",
     rises=True,
-    called=r"\log",
     doc="Natural logarithm.",
 )
 log2: Op = _smooth(
@@ -103,7 +102,6 @@ log2: Op = _smooth(
     define=lambda x: log(x) / log(exact(2)),
     single=smooth(kernels.log2),
     regular=(0, "{} > 0"),
-    c="log2({0})",
     loses="digits",
     rises=True,
     doc="Logarithm to base 2.",
@@ -117,7 +115,6 @@ log10: Op = _smooth(
     define=lambda x: log(x) / log(exact(10)),
     single=smooth(np.log10),
     regular=(0, "{} > 0"),
-    c="log10({0})",
     loses="digits",
     doc="Logarithm to base 10.",
 )
@@ -135,7 +132,6 @@ log1p: Op = _smooth(
     digits=lambda mp, x: -mp.inf if x == -1 else mp.log1p(x),
     regular=(0, "{} > -1"),
     loses="digits",
-    c="log1p({0})",
     rises=True,
     doc="log(1 + x).",
 )
@@ -148,7 +144,6 @@ sqrt: Op = _smooth(
     kinks=(0,),
     regular=(0, "{} > 0"),
     loses="digits",
-    c="sqrt({0})",
     rises=True,
     bounds=(0, math.inf),
     doc="Square root; the derivative at 0 is +inf.",
@@ -178,7 +173,6 @@ cbrt: Op = _smooth(
     domain="off-zero",
     digits=lambda mp, x: mp.sign(x) * mp.cbrt(abs(x)),
     regular=(0, "{} != 0"),
-    c="cbrt({0})",
     rises=True,
     doc="Cube root.",
 )
@@ -192,9 +186,7 @@ sin: Op = _smooth(
     parity="odd",
     twins=("cos",),
     loses="digits",
-    c="sin({0})",
     bounds=(-1, 1),
-    called=r"\sin",
     doc="Sine (radians).",
 )
 cos: Op = _smooth(
@@ -206,9 +198,7 @@ cos: Op = _smooth(
     parity="even",
     twins=("sin",),
     loses="digits",
-    c="cos({0})",
     bounds=(-1, 1),
-    called=r"\cos",
     doc="Cosine (radians).",
 )
 tan: Op = _smooth(
@@ -220,9 +210,7 @@ tan: Op = _smooth(
     single=libms(np.tan),
     parity="odd",
     overflows=True,
-    c="tan({0})",
     loses="digits",
-    called=r"\tan",
     doc="Tangent (radians).",
 )
 sinh: Op = _smooth(
@@ -234,9 +222,7 @@ sinh: Op = _smooth(
     overflows=True,
     twins=("cosh",),
     loses="digits",
-    c="sinh({0})",
     rises=True,
-    called=r"\sinh",
     doc="Hyperbolic sine.",
 )
 cosh: Op = _smooth(
@@ -248,9 +234,7 @@ cosh: Op = _smooth(
     overflows=True,
     twins=("sinh",),
     loses="digits",
-    c="cosh({0})",
     bounds=(1, math.inf),
-    called=r"\cosh",
     doc="Hyperbolic cosine.",
 )
 tanh: Op = _smooth(
@@ -263,10 +247,8 @@ tanh: Op = _smooth(
     parity="odd",
     twins=("sigmoid",),
     loses="activation",
-    c="tanh({0})",
     rises=True,
     bounds=(-1, 1),
-    called=r"\tanh",
     doc="Hyperbolic tangent.",
 )
 
@@ -288,7 +270,6 @@ atan2: Op = _smooth(
     domain="off-zero",
     single=libms(np.arctan2),
     kinks=((0, 0),),
-    c="atan2({0}, {1})",
     doc="The angle of the point (y, x), which is arctan(x/y) turned into its quadrant; derivatives 0 at the origin.",
 )
 
@@ -318,7 +299,6 @@ hypot: Op = _smooth(
     define=lambda x, y: sqrt(x**2 + y**2),
     expanded=True,
     loses="digits",
-    c="hypot({0}, {1})",
     bounds=(0, math.inf),
     doc="sqrt(x² + y²).",
 )
@@ -336,7 +316,6 @@ logaddexp: Op = _smooth(
     refuses_back=refusals.differences,
     define=lambda x, y: log(exp(x) + exp(y)),
     loses="activation",
-    c="logaddexp({0}, {1})",
     folds=("logsumexp", "logcumsumexp", -math.inf),
     rises=True,
     doc="log(e^x + e^y) without overflow.",
@@ -354,7 +333,6 @@ sigmoid: Op = _smooth(
     quiet="over",
     twins=("tanh",),
     loses="activation",
-    c="sigmoid({0})",
     rises=True,
     bounds=(0, 1),
     called=r"\sigma",
@@ -400,7 +378,6 @@ softplus: Op = _smooth(
     single=single.softplus,
     digits=digits.softplus,
     loses="activation",
-    c="softplus({0})",
     rises=True,
     bounds=(0, math.inf),
     doc="log(1 + e^x) without overflow.",
