@@ -7,27 +7,36 @@ from typing import Any, ClassVar
 
 from symgrad.dtypes import int64
 from symgrad.errors import ArgumentError
-from symgrad.nn import functional, init
-from symgrad.nn.modules.linear import empty_parameter
-from symgrad.nn.modules.module import Module
+from symgrad.nn import functional
+from symgrad.nn.modules.scaling import Scaled
 from symgrad.tensor.creation import ones, tensor, zeros
 
 
-class _NormBase(Module):
+class _NormBase(Scaled):
     """What both share: weight and bias of each channel if ``affine``; running mean and variance if tracked."""
 
     ndims: ClassVar[tuple[int, ...]]
     _version = 2
 
-    def _set_up(self, features: int, eps: float, momentum: float | None, flags: Any, bias: bool, where: Any) -> None:
-        self.num_features, self.eps, self.momentum = features, eps, momentum
-        self.affine, self.track_running_stats = flags
-        device, dtype = where
-        for name, there in (("weight", self.affine), ("bias", self.affine and bias)):
-            self.register_parameter(name, empty_parameter((features,), *where) if there else None)
-        tracked = self.track_running_stats
-        self.register_buffer("running_mean", zeros(features, device=device, dtype=dtype) if tracked else None)
-        self.register_buffer("running_var", ones(features, device=device, dtype=dtype) if tracked else None)
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ):
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        self._scale((num_features,), affine, bias, (device, dtype))
+        tracked = track_running_stats
+        self.register_buffer("running_mean", zeros(num_features, device=device, dtype=dtype) if tracked else None)
+        self.register_buffer("running_var", ones(num_features, device=device, dtype=dtype) if tracked else None)
         self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if tracked else None)
         self.reset_parameters()
 
@@ -41,10 +50,7 @@ class _NormBase(Module):
     def reset_parameters(self) -> None:
         """Weights are 1 and biases 0 again, and the batches are forgotten."""
         self.reset_running_stats()
-        if self.affine:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check_input_dim(self, input: Any) -> None:
         if input.ndim not in self.ndims:
@@ -68,21 +74,6 @@ class _NormBase(Module):
 
 
 class _BatchNorm(_NormBase):
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ):
-        super().__init__()
-        self._set_up(num_features, eps, momentum, (affine, track_running_stats), bias, (device, dtype))
-
     def forward(self, input: Any) -> Any:
         """The shape of the input; in training, the running mean and variance move by ``momentum``."""
         self._check_input_dim(input)
@@ -142,8 +133,7 @@ class _InstanceNorm(_NormBase):
         *,
         bias: bool = True,
     ):
-        super().__init__()
-        self._set_up(num_features, eps, momentum, (affine, track_running_stats), bias, (device, dtype))
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input: Any) -> Any:
         """The shape of the input, which may also be one example."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad.errors import ArgumentError
-from symgrad.nn import functional, init
+from symgrad.nn import functional
 from symgrad.nn.modules.applied import Applied
-from symgrad.nn.modules.linear import empty_parameter
-from symgrad.nn.modules.module import Module
+from symgrad.nn.modules.scaling import Scaled
 
 
 class LocalResponseNorm(Applied):
@@ -22,7 +21,7 @@ class LocalResponseNorm(Applied):
     k: float = 1.0
 
 
-class LayerNorm(Module):
+class LayerNorm(Scaled):
     """(x - mean)/√(var + ε) · weight + bias over the last axes, of shape ``normalized_shape``.
 
     >>> import symgrad as sg
@@ -42,16 +41,8 @@ class LayerNorm(Module):
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        for name, there in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
-            self.register_parameter(name, empty_parameter(self.normalized_shape, device, dtype) if there else None)
+        self._scale(self.normalized_shape, elementwise_affine, bias, (device, dtype))
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Weights are 1 and biases 0 again."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Any) -> Any:
         """The shape of the input."""
@@ -65,7 +56,7 @@ class LayerNorm(Module):
         )
 
 
-class RMSNorm(Module):
+class RMSNorm(Scaled):
     """x/√(mean of x² + ε) · weight over the last axes, of shape ``normalized_shape`` (Zhang and Sennrich, 2019)."""
 
     def __init__(
@@ -79,14 +70,8 @@ class RMSNorm(Module):
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        made = empty_parameter(self.normalized_shape, device, dtype) if elementwise_affine else None
-        self.register_parameter("weight", made)
+        self._scale(self.normalized_shape, elementwise_affine, None, (device, dtype))
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Weights are 1 again."""
-        if self.weight is not None:
-            init.ones_(self.weight)
 
     def forward(self, input: Any) -> Any:
         """The shape of the input."""
@@ -97,7 +82,7 @@ class RMSNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class GroupNorm(Module):
+class GroupNorm(Scaled):
     """(x - mean)/√(var + ε) · weight + bias, with the mean and variance of each group of channels."""
 
     def __init__(
@@ -115,16 +100,8 @@ class GroupNorm(Module):
         if num_channels % num_groups:
             raise ArgumentError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        for name, there in (("weight", affine), ("bias", affine and bias)):
-            self.register_parameter(name, empty_parameter((num_channels,), device, dtype) if there else None)
+        self._scale((num_channels,), affine, bias, (device, dtype))
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Weights are 1 and biases 0 again."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Any) -> Any:
         """The shape of the input."""
