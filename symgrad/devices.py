@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, TypedDict
+from typing import Any, Self, TypedDict
 
 import numpy as np
 
@@ -19,7 +19,8 @@ _KNOWN = (
 class device:  # noqa: N801  (torch's name)
     """A kind of device and a number: ``device("cpu")``, ``device("cuda:0")``, ``device("cuda", 0)``.
 
-    All of torch's can be named; tensors live on the CPU only, and ``to`` another one raises ``DeviceError``.
+    All of torch's can be named; tensors live on the CPU only, and ``to`` another one, or ``with`` one, raises
+    ``DeviceError``.
 
     >>> import symgrad as sg
     >>> sg.device("cpu"), sg.device("cuda:1").index
@@ -41,6 +42,13 @@ class device:  # noqa: N801  (torch's name)
             raise DeviceError(f"device({type!r}): there is no device of this name; there are {', '.join(_KNOWN)}.")
         self.type = found[1]
         self.index = int(found[2]) if found[2] is not None else index
+
+    def __enter__(self) -> Self:
+        on_cpu(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing: tensors were made where they always are."""
 
     def __repr__(self) -> str:
         number = "" if self.index is None else f", index={self.index}"
@@ -70,8 +78,11 @@ def is_device_name(value: Any) -> bool:
 
 
 def on_cpu(value: Any) -> None:
-    """Raise ``DeviceError`` for any device but the CPU (None is the CPU)."""
-    if value is not None and device(value).type != "cpu":
+    """Raise ``DeviceError`` for any device but the CPU (None is the CPU).
+
+    Tensors of the device ``meta`` are for code that never reads their values; here they are on the CPU, with values.
+    """
+    if value is not None and device(value).type not in ("cpu", "meta"):
         raise DeviceError(
             f"there is no device {str(value)!r} here: symgrad computes with NumPy, on the CPU. Leave the device away, "
             "or choose it with cuda.is_available(), which is False."

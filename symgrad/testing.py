@@ -13,7 +13,7 @@ from symgrad.dtypes import as_dtype, finfo, iinfo
 from symgrad.errors import ArgumentError, CheckFailed
 from symgrad.tensor import FUNCTIONS, Tensor, creation
 
-__all__ = ["assert_close", "make_tensor"]
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
 _TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
 _ALIKE = {"allow_subclasses", "check_device", "check_layout"}
@@ -59,6 +59,24 @@ def assert_close(
     found = _difference(actual, expected, "", options)
     if found is not None:
         raise CheckFailed(msg(found) if callable(msg) else msg or found)
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """:func:`assert_close` of old programs, for what may be of other dtypes, and of numbers that may be nan.
+
+    >>> import symgrad as sg
+    >>> sg.testing.assert_allclose(sg.tensor([1.0]), [1])
+    """
+    expected = expected if isinstance(expected, Tensor) else creation.tensor(expected)
+    actual = actual if isinstance(actual, Tensor) else creation.tensor(actual)
+    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
 
 
 def _difference(actual: Any, expected: Any, where: str, options: dict[str, Any]) -> str | None:

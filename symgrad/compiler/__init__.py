@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from symgrad.compiler.exports.stored import load
-from symgrad.compiler.jit import jit
 from symgrad.compiler.program import Compiled, build
+from symgrad.compiler.scripting import jit
 from symgrad.compiler.specialise import Specialised
 from symgrad.compiler.trace import collection_paused, trace_recorded
 from symgrad.errors import ArgumentError

@@ -166,11 +166,6 @@ class Jitted:
         return self.compiled.source
 
 
-def _as_it_is(function: Any = None, *_: Any, **__: Any) -> Any:
-    """What code for torch scripts, traces or keeps from it: a function, which runs as it is."""
-    return function if callable(function) else lambda f: f
-
-
 @overload
 def jit(function: Callable[..., Any], *, after: int = 3, exact: bool = True) -> Jitted: ...
 @overload
@@ -205,10 +200,3 @@ def jit(function: Callable[..., Any] | None = None, *, after: int = 3, exact: bo
     if not callable(function):
         raise ArgumentError(f"jit() takes a function, not {type(function).__name__}.")
     return Jitted(function, after, exact)
-
-
-# torch.jit is a room, whose names code for torch uses as decorators and questions.
-for _name in ("script", "trace", "ignore", "unused", "export"):
-    setattr(jit, _name, _as_it_is)
-for _name in ("is_scripting", "is_tracing"):
-    setattr(jit, _name, lambda: False)

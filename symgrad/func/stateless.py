@@ -7,7 +7,7 @@ other objects among them; where it has ``named_parameters()`` and ``named_buffer
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -16,7 +16,7 @@ from symgrad.errors import ArgumentError
 from symgrad.op import lookup
 from symgrad.tape.record import Recorded
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = ["functional_call", "functionalize", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 _NO_HOLDERS = (type, ModuleType, FunctionType, MethodType, str, bytes, int, float, complex)
 
@@ -233,3 +233,32 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
         raise ArgumentError("stack_module_state: Expected all models to be of the same class.")
     states = [_state(model) for model in models]
     return _stacked([parameters for parameters, _ in states]), _stacked([buffers for _, buffers in states])
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """The function itself: programs that are traced here have no changes in place, whatever the function does.
+
+    >>> import symgrad as sg
+    >>> sg.func.functionalize(lambda x: x.clone().add_(1))(sg.zeros(2))
+    tensor([1., 1.])
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise ArgumentError("functionalize(f, remove='mutations'): 'mutations' or 'mutations_and_views' can be removed")
+    return func
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Take the running statistics from every ``BatchNorm`` of a module, in place, so that ``vmap`` can go over it.
+
+    >>> import symgrad as sg
+    >>> net = sg.func.replace_all_batch_norm_modules_(sg.nn.Sequential(sg.nn.BatchNorm1d(3)))
+    >>> net[0].running_mean is None, net[0].track_running_stats
+    (True, False)
+    """
+    from symgrad.nn.modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
+
+    for module in root.modules():
+        if isinstance(module, (BatchNorm1d, BatchNorm2d, BatchNorm3d)):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

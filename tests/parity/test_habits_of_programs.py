@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 import symgrad as sg
@@ -169,7 +171,7 @@ def test_densities_tell_what_to_write() -> None:
     densities = importlib.import_module("symgrad.distributions")
     assert sg.distributions is densities
     with pytest.raises(AttributeError, match="log-density"):
-        densities.VonMises  # noqa: B018
+        densities.Skellam  # noqa: B018
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit", "ignore:.*pt_api:DeprecationWarning")
@@ -185,7 +187,28 @@ def test_scripted_functions_run_as_they_are() -> None:
         assert not t.jit.is_scripting()
         assert not t.jit.is_tracing()
         assert not t.compiler.is_compiling()
+
+        class Scripted(t.jit.ScriptModule):
+            def __init__(self):
+                super().__init__()
+                self.layer = t.nn.Linear(2, 1)
+
+            @t.jit.script_method
+            def forward(self, x):
+                return self.layer(x)
+
+        if t is sg:  # torch reads the source
+            assert Scripted()(x).requires_grad
+            assert isinstance(Scripted(), sg.nn.Module)
+        assert t.jit.annotate(list[int], [3]) == [3]
+        assert t.jit.isinstance([3], list[int])
+        assert not t.jit.isinstance([3.0], list[int])
+        assert t.jit.wait(t.jit.fork(lambda y, by: y * by, x, by=2)).tolist() == [2.0, 2.0]
+        with t.jit.optimized_execution(True):
+            pass
     double = sg.jit.script(lambda x: x * 2)
+    assert sg.jit.freeze(double) is double
+    assert sg.jit.script_if_tracing(double) is double
     assert double(x := sg.ones(2, requires_grad=True)).requires_grad
     assert sg.jit.trace(double, x)(x).tolist() == [2.0, 2.0]
 
@@ -200,3 +223,52 @@ def test_which_device_there_is():
     assert not sg.is_autocast_cpu_enabled()
     assert not sg.amp.is_autocast_available("cuda")
     assert sg.is_autocast_cache_enabled()
+
+
+def test_default_devices_by_with() -> None:
+    for t in (sg, torch):
+        with t.device("cpu"):
+            assert t.ones(2).device.type == "cpu"
+    with pytest.raises(RuntimeError, match="there is no device 'cuda'"), sg.device("cuda"):
+        pass
+
+
+def test_skeletons_of_modules_for_functional_calls() -> None:
+    """The tutorial on ensembles calls one module, which has no memory of its own, with the weights of several."""
+    found = []
+    for t in (sg, torch):
+        t.manual_seed(0)
+        models = [t.nn.Linear(2, 3) for _ in range(4)]
+        weights, buffers = t.func.stack_module_state(models)
+        base = copy.deepcopy(models[0]).to("meta")
+
+        def one(w, b, x, base=base, t=t):
+            return t.func.functional_call(base, (w, b), (x,))
+
+        found.append(t.vmap(one, in_dims=(0, 0, None))(weights, buffers, t.ones(5, 2)).detach().numpy())
+    np.testing.assert_allclose(*found, rtol=1e-6)
+
+
+def test_batch_norms_without_running_statistics() -> None:
+    for t in (sg, torch):
+        net = t.nn.Sequential(t.nn.BatchNorm1d(2), t.nn.Sequential(t.nn.InstanceNorm1d(2)))
+        assert t.func.replace_all_batch_norm_modules_(net) is net
+        assert net[0].running_mean is net[0].running_var is net[0].num_batches_tracked is None
+        assert not net[0].track_running_stats
+        x = t.ones(3, 2)
+        out = t.func.vmap(
+            lambda w, net=net, t=t: t.func.functional_call(net[0], {"weight": w}, (t.arange(6.0).view(3, 2),))
+        )(t.ones(4, 2))
+        assert out.shape == (4, 3, 2)
+        f = t.func.functionalize(lambda x: x.clone().add_(1))
+        assert f(x).tolist() == [[2.0, 2.0]] * 3
+
+
+def test_assert_allclose_of_old_programs() -> None:
+    for t in (sg, torch):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            t.testing.assert_allclose(t.ones(2), np.ones(2))
+            t.testing.assert_allclose(t.tensor([float("nan")]), t.tensor([float("nan")]))
+            with pytest.raises(AssertionError):
+                t.testing.assert_allclose(t.ones(2), t.ones(2) * 1.1)
