@@ -193,3 +193,48 @@ def test_the_gradient_of_a_trace_knows_the_product_of_the_sizes(n):
     B = sg.tensor(np.ones((2, 6)), name="B", requires_grad=True)
     (slope,) = sg.autograd.grad(sg.trace(sg.kron(A.T @ C, B @ B.T)), [A], create_graph=True)
     assert slope.latex() == r"\lVert B \rVert_{F}^{2} C"
+
+
+def _lined(X):
+    return X.reshape(-1)
+
+
+IN_LINE = {
+    "quadratic, X": (lambda X, A, B: _lined(X) @ sg.kron(A, B) @ _lined(X), "nm nn mm", r"A X B^{\top} + A^{\top} X B"),
+    "quadratic, A": (lambda A, X, B: _lined(X) @ sg.kron(A, B) @ _lined(X), "nn nm mm", r"X B X^{\top}"),
+    "quadratic, B": (lambda B, X, A: _lined(X) @ sg.kron(A, B) @ _lined(X), "mm nm nn", r"X^{\top} A X"),
+    "columns": (
+        lambda A, X, B, Y: _lined(Y.T) @ sg.kron(B, A) @ _lined(X.T), "kn nm mm km", r"Y B X^{\top}",
+    ),
+    "least squares": (
+        lambda X, A, B, Y: ((sg.kron(A, B) @ _lined(X) - _lined(Y)) ** 2).sum(), "nm kn mm km",
+        r"2 A^{\top} \left(A X B^{\top} - Y\right) B",
+    ),
+    "an inverse": (
+        lambda X, A, B: _lined(X) @ sg.linalg.inv(sg.kron(A @ A.T, B @ B.T)) @ _lined(X), "nm nn mm",
+        r"2 A^{-\top} A^{-1} X B^{-\top} B^{-1}",
+    ),
+    "a function of the entries": (
+        lambda A, X, B: sg.tanh(sg.kron(A, B) @ _lined(X)).sum(), "kn nm mm",
+        r"\left(1 - \tanh^{2}\left(A X B^{\top}\right)\right) B X^{\top}",
+    ),
+    "a multiple of an identity": (
+        lambda A, B, X: sg.trace(sg.kron(A, B)) * X.sum(), "nn mm nm",
+        r"\left(\mathbf{1}^{\top} X \mathbf{1}\right) \operatorname{tr}\left(B\right) I",
+    ),
+    "an outer product": (lambda X, w: (sg.outer(_lined(X), w) ** 2).sum(), "nm k", r"2 \left(w^{\top} w\right) X"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_LINE)
+def test_entries_in_a_line_are_those_of_a_matrix(name):
+    """(A ⊗ B) vec(Xᵀ) = vec((A X Bᵀ)ᵀ): the gradients have neither ⊗ nor vec, as where the matrix equation is given."""
+    f, kinds, text = IN_LINE[name]
+    values = lambda sizes: [rng.normal(size=[sizes[x] for x in kind]) for kind in kinds.split()]  # noqa: E731
+    found = sg.formula(f, *values({"n": 4, "m": 3, "k": 2}), wrt=0)
+    assert found.latex() == text
+    for sizes in ({"n": 4, "m": 3, "k": 2}, {"n": 2, "m": 5, "k": 3}):
+        args = values(sizes)
+        want = sg.func.grad(f)(*map(sg.tensor, args)).numpy()
+        given = dict(zip(f.__code__.co_varnames, args, strict=False))
+        np.testing.assert_allclose(found.evaluate(**given), want, rtol=1e-9, atol=1e-9)

@@ -18,7 +18,7 @@ from symgrad.formula.canonical.entries.slices import is_identity
 from symgrad.formula.canonical.entries.written import read_written
 from symgrad.formula.canonical.matrices.commuting import commutes
 from symgrad.formula.canonical.matrices.inverses import inverse_of
-from symgrad.formula.canonical.matrices.kronecker import determinant_of_kron, read_as_kron
+from symgrad.formula.canonical.matrices.kronecker import before_reshape, determinant_of_kron, read_as_kron
 from symgrad.formula.canonical.matrices.transforms import read_fourier
 from symgrad.formula.canonical.matrices.triangles import (
     running_sums,
@@ -355,7 +355,7 @@ def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
             (inner,) = run.arguments.get(f.base, [run.opaque(f.base.args[0])])
             made = inner if inner.shape == term.shape else run.linear(term.op, run.term(inner), inner, term.params)
             return run.times(front, made)
-        before = _before_reshape(f.base, term.shape)
+        before = before_reshape(f.base, term.shape)
         if before is not None:
             return run.times(front, run.form_of(lookup("pow")(before, f.power) if f.power != 1 else before))
     if p is not None and p.elementwise and not any(g.labels for g in p.factors):
@@ -376,15 +376,6 @@ def _array_of(p: Product) -> Factor | None:
     *scalars, f = p.factors or (None,)
     plain = f is not None and f.labels == p.out and not p.has_delta
     return f if plain and not any(g.labels for g in scalars) else None
-
-
-def _before_reshape(term: Term, shape: tuple[object, ...]) -> Term | None:
-    """The same function of the entries of arrays that were reshaped, with the shape that they had, always."""
-    arrays = [a for a in term.args if a.shape]
-    alike = all(a.op.name == "reshape" and a.args[0].shape == shape and a.shape == term.shape for a in arrays)
-    if term.op.kind != "elementwise" or not arrays or not alike:
-        return None
-    return term.op(*(a.args[0] if a.shape else a for a in term.args), **term.params)  # type: ignore[no-any-return]
 
 
 def _read_cumsum(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:

@@ -56,10 +56,11 @@ def _merged(shape: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def read_as_kron(run: Canonicaliser, term: Term, form: Form) -> Form | None:
-    """Four axes that become two as A ⊗ B, where the entries are those of two matrices; and back."""
+    """Four axes that become two as A ⊗ B, where the entries are those of two matrices; and back, as with vectors."""
+    if term.ndim == 2 * len(form.shape):
+        opened = [_opened(run, term, p) for p in form.terms]
+        return run.plus(opened, [1] * len(opened), term.shape) if opened and None not in opened else None
     p = form.terms[0] if len(form.terms) == 1 else None
-    if p is not None and term.ndim == 4 and len(form.shape) == 2:
-        return _opened(run, term, p)
     if p is None or len(form.shape) != 4 or 1 in form.shape or term.shape != _merged(form.shape):
         return None
     parts = split(p, *_PAIRS)
@@ -76,17 +77,64 @@ def read_as_kron(run: Canonicaliser, term: Term, form: Form) -> Form | None:
 
 
 def _opened(run: Canonicaliser, term: Term, p: Product) -> Form | None:
-    arrays = [f for f in p.factors if f.labels]
-    alone = len(arrays) == 1 and arrays[0].power == 1 and not p.has_delta
-    pair = sides(arrays[0].base) if alone else None
-    turned = pair is not None and arrays[0].labels == tuple(p.out)[::-1]
-    if pair is None or not (turned or arrays[0].labels == tuple(p.out)):
+    """Axes that become two each, where all that has them is A ⊗ B, or the entries of a matrix in a line."""
+    places: dict[int, tuple[int, int]] = {}
+    for k, x in enumerate(p.out):
+        i, j = places.setdefault(x, (2 * k, 2 * k + 1))
+        if term.shape[2 * k : 2 * k + 2] != (term.shape[i], term.shape[j]):
+            return None
+    forms: list[Form] = []
+    specs: list[tuple[int, ...]] = []
+    groups = components(p.factors)
+    inside = [group for group in groups if any(x in places for f in group for x in f.labels)]
+    for f in (f for group in inside for f in group):
+        rows = [places.get(x, ()) for x in f.labels]
+        parts = _parts(f.base, [tuple(term.shape[k] for k in row) for row in rows]) if all(rows) else ()
+        if not parts:
+            return None
+        forms += [run.power(run.form_of(x), f.power) for x in parts]
+        specs += zip(*rows, strict=True) if len(rows) == 2 else rows
+    output = tuple(k for x in p.out for k in places[x])
+    covered = {k for spec in specs for k in spec}
+    if forms and not covered.issuperset(output):
         return None
-    a, b = (run.opaque(x).restricted((1, 0)) if turned else run.opaque(x) for x in pair)
-    if term.shape != (a.shape[0], b.shape[0], a.shape[1], b.shape[1]):
-        return None
-    front = p.front
-    return run.times(front, run.contract([a, b], _PAIRS, (0, 1, 2, 3), term.shape))
+    made = run.contract(forms, specs, output, term.shape) if forms else Form([Product(1, (), output)], term.shape)
+    apart = [f for group in groups if group not in inside for f in group]
+    return run.times(Form([Product(p.coef, apart, (), p.decimal)], ()), made)
+
+
+def _parts(base: Term, shapes: Sequence[tuple[Any, ...]]) -> tuple[Term, ...]:
+    """The two sides of A ⊗ B, or the matrix whose entries stand in a line, of known shapes; empty for others."""
+    if len(shapes) == 1:
+        lined = before_reshape(base, shapes[0])
+        return () if lined is None else (lined,)
+    pair = sides(base)
+    fits = pair is not None and [x.shape for x in pair] == [*zip(*shapes, strict=True)]
+    return pair if pair is not None and fits else ()
+
+
+def before_reshape(term: Term, shape: tuple[Any, ...]) -> Term | None:
+    """An array that was reshaped, or a function of the entries of such arrays, with the shape it had before, always."""
+    found: dict[Term, Term] = {}
+    waiting = [term]
+    while waiting:
+        t = waiting[-1]
+        arrays = [a for a in t.args if a.shape and a not in found]
+        if t.shape == term.shape and t.op.name == "reshape" and t.args[0].shape == shape:
+            found[t] = t.args[0]
+        elif t.shape != term.shape or t.op.kind != "elementwise" or len(found) > _LONGEST:
+            return None
+        elif arrays:
+            waiting += arrays
+            continue
+        else:
+            found[t] = t.op(*(found.get(a, a) for a in t.args), **t.params)
+        waiting.pop()
+    return found[term]
+
+
+_LONGEST = 50
+"""Operations of a function of entries that are looked through."""
 
 
 def inverse_of_kron(run: Canonicaliser, p: Product) -> Form | None:
@@ -138,7 +186,31 @@ def mixed_products(p: Product, run: Canonicaliser) -> Product:
             if both is not None:
                 rest = [h for h in others if h is not g]
                 return mixed_products(p.with_factors([*rest, *both]), run)
+        for g in others:
+            line = _times_line(p, f, g, run)
+            if line is not None:
+                return mixed_products(p.with_factors([*(h for h in others if h is not g), line]), run)
     return p
+
+
+def _times_line(p: Product, f: Factor, g: Factor, run: Canonicaliser) -> Factor | None:
+    """(A ⊗ B) vec(Xᵀ) = vec((A X Bᵀ)ᵀ), for every factor A ⊗ B and the entries of X in a line."""
+    uses = [x for h in p.factors for x in h.labels]
+    if len(g.labels) != 1 or g.labels[0] not in f.labels or f.labels[0] == f.labels[1] or f.power != 1:
+        return None
+    (x,) = g.labels
+    if x in p.out or uses.count(x) != 2:
+        return None
+    pair = sides(f.base) or ()
+    axis = f.labels.index(x)
+    lined = before_reshape(g.base, tuple(side.shape[axis] for side in pair))
+    if lined is None:
+        return None
+    rows = [(0, 2), (1, 3)] if axis else [(2, 0), (3, 1)]
+    shape = tuple(side.shape[1 - axis] for side in pair)
+    forms = [*(run.opaque(side) for side in pair), run.power(run.form_of(lined), g.power)]
+    made = whole(run.term(run.contract(forms, [*rows, (2, 3)], (0, 1), shape)), shape)
+    return Factor(lookup("reshape")(made, shape=(product_size(*shape),)), (f.labels[1 - axis],))
 
 
 def _sums_apart(p: Product, f: Factor, others: Sequence[Factor], run: Canonicaliser) -> Product:
