@@ -117,6 +117,16 @@ CASES = {
         (r"2 \left(s \lVert R X^{\top} \rVert_{F}^{2} - "
         r"\operatorname{tr}\left(R X^{\top} Y\right)\right)"),
     ),
+    "heat capacity": (
+        lambda T, E, k: (E * sg.exp(-E / (k * T))).sum() / sg.exp(-E / (k * T)).sum(), ("+", "n", "+"), {},
+        (r"\frac{\left(E^{\odot 2}\right)^{\top} \operatorname{softmax}\left(-\frac{E}{k T}\right) "
+        r"- \left(E^{\top} \operatorname{softmax}\left(-\frac{E}{k T}\right)\right)^{2}}{k T^{2}}"),
+    ),
+    "a covariance": (
+        lambda b, E, v: v @ sg.softmax(b * E, 0), ("+", "n", "n"), {},
+        (r"\left(\operatorname{softmax}\left(b E\right) \odot "
+        r"\left(v - v^{\top} \operatorname{softmax}\left(b E\right)\right)\right)^{\top} E"),
+    ),
     "a system of blocks": (
         lambda A, B, x, y: (sg.linalg.solve(sg.cat([
             sg.cat([A, B.T], 1), sg.cat([B, sg.zeros(len(B), len(B))], 1)]), sg.cat([x, y])) ** 2).sum(),

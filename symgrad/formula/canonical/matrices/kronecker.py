@@ -58,8 +58,8 @@ def _merged(shape: tuple[Any, ...]) -> tuple[Any, ...]:
 def read_as_kron(run: Canonicaliser, term: Term, form: Form) -> Form | None:
     """Four axes that become two as A ⊗ B, where the entries are those of two matrices; and back, as with vectors."""
     if term.ndim == 2 * len(form.shape):
-        opened = [_opened(run, term, p) for p in form.terms]
-        return run.plus(opened, [1] * len(opened), term.shape) if opened and None not in opened else None
+        opened = [one for p in form.terms if (one := _opened(run, term, p)) is not None]
+        return run.plus(opened, [1] * len(opened), term.shape) if 0 < len(opened) == len(form.terms) else None
     p = form.terms[0] if len(form.terms) == 1 else None
     if p is None or len(form.shape) != 4 or 1 in form.shape or term.shape != _merged(form.shape):
         return None

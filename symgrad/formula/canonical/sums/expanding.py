@@ -102,7 +102,8 @@ def expanded(p: Product, run: Canonicaliser, depth: int = 3) -> list[Product]:
         if any(_is_centred(f.base, axis, run) for axis in sums):
             return []
         centred = any(_holds_centred(inside, axis, run) for axis in sums) or _meets_centred(p, f, inside, run)
-        if centred or _falls_apart(p, f, inside, once) or (once and _leaves_own_sum(p, f, inside, run)):
+        own = once and (_leaves_own_sum(p, f, inside, run) or _meets_own_mean(p, f, inside, run))
+        if centred or own or _falls_apart(p, f, inside, once):
             return [r for q in substituted(p, f, inside, run) for r in expanded(q, run, depth - 1)]
         near = _near(p, f, inside, run) if once else []
         if near:
@@ -152,6 +153,22 @@ def _leaves_own_sum(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> 
     if not any(q.constant for q in inside.terms) or not any(g.power < 0 and g.base in run.contractions for g in rest):
         return False
     return len(without_own_sums(Product(1, rest, p.out), run).factors) < len(rest)
+
+
+def _meets_own_mean(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> bool:
+    """Whether a number in a bracket is a sum over what stands beside it: Σ sᵢeᵢ(eᵢ - sᵀe) = Σ sᵢeᵢ² - (sᵀe)².
+
+    These are the moments of e, of which variances and cumulants are made.
+    """
+    if len(f.labels) != 1 or f.labels[0] in p.out or all(q.covered() for q in inside.terms):
+        return False
+    beside = [g for g in p.beside(f) if g.labels]
+    if any(g.labels != f.labels for g in beside):
+        return False
+    bases = {g.base for g in beside}
+    numbers = {g.base for q in inside.terms if not q.covered() for g in q.factors if not g.labels}
+    known = [run.contractions[x] for x in numbers if x in run.contractions]
+    return any({g.base for g in form.terms[0].factors} <= bases for form in known)
 
 
 def _near(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> list[Factor]:
