@@ -385,6 +385,7 @@ def digamma(input: Operand, *, out: Tensor | None = None) -> Tensor:
 from symgrad.notation import digest as digest
 def dist(input: Operand, other: Operand, p: _float = 2, *, out: Tensor | None = None) -> Tensor:
     """The p-norm of the difference."""
+from symgrad import distributed as distributed
 from symgrad import distributions as distributions
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
     """input / other; ``rounding_mode`` None, "trunc" or "floor" (rounded results have derivative 0)."""
@@ -862,6 +863,7 @@ def multinomial(input: Operand, num_samples: _int, replacement: _bool = False, *
     """Places in the last axis, drawn with the probabilities or weights in ``input``: shape (num_samples,) or (m, …)."""
 def multiply(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """input * other entry by entry, with broadcasting."""
+from symgrad import multiprocessing as multiprocessing
 def mv(input: Operand, vec: Operand, *, out: Tensor | None = None) -> Tensor:
     """The matrix product of tensors with 2 and 1 axes."""
 def mvlgamma(input: Operand, p: _int, *, out: Tensor | None = None) -> Tensor:
@@ -1301,6 +1303,7 @@ def var_mean(input: Operand, dim: _int | Ints | None = None, unbiased: _bool | N
 def vdot(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """Σ conj(input) · other of two vectors."""
 from symgrad.explaining import verify as verify
+from symgrad import version as version
 def view(input: Operand, *shape: _int | Ints, out: Tensor | None = None) -> Tensor:
     """The same entries in row-major order under another shape; one size may be -1."""
 def view_as_complex(input: Operand, *, out: Tensor | None = None) -> Tensor:

@@ -45,7 +45,7 @@ class _Finder:
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002
         """The place of a module of torch; None for all other modules."""
-        if fullname != "torch" and not fullname.startswith("torch."):
+        if fullname not in ("torch", "functorch") and not fullname.startswith("torch."):
             return None
         return ModuleSpec(fullname, _FINDER, is_package=True) if _room(fullname) is not None else None
 
@@ -64,13 +64,26 @@ class _Finder:
 _FINDER: Any = _Finder()
 
 
+_ELSEWHERE = {
+    "symgrad": "_tensor functional serialization",
+    "symgrad.nn.modules": "nn.modules.channelshuffle nn.modules.distance nn.modules.flatten nn.modules.fold "
+    "nn.modules.pixelshuffle nn.modules.upsampling",
+    "symgrad.nn.modules.batchnorm": "nn.modules.instancenorm",
+    "symgrad.utils.data": "utils.data._utils utils.data._utils.collate utils.data.dataloader utils.data.dataset "
+    "utils.data.sampler",
+}
+"""Rooms here, and the modules of torch whose classes and functions are there."""
+_ROOMS = {f"torch.{name}": room for room, names in _ELSEWHERE.items() for name in names.split()}
+_ROOMS["functorch"] = "symgrad.func.models"
+
+
 def _room(name: str) -> Any:
     """What stands for a module of torch; None where there is nothing like it."""
     if name == "torch":
         made = _Torch(name)
         made.__path__ = []
         return made
-    ours = f"symgrad{name.removeprefix('torch')}"
+    ours = _ROOMS.get(name) or f"symgrad{name.removeprefix('torch')}"
     try:
         return importlib.import_module(ours)
     except ModuleNotFoundError as error:

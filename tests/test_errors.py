@@ -198,9 +198,11 @@ def test_public_functions_can_be_pickled():
 @pytest.mark.parametrize(
     ("find", "advice"),
     [
-        (lambda: sg.func.replace_all_batch_norm_modules_, r"write f\(weights, x\) with nn.functional"),
-        (lambda: sg.func.nothing, "it has LinearOperator, functional_call, grad, grad_and_value, hessian"),
-        (lambda: sg.nn.DataParallel, r"parallel\.grad takes the gradients of a batch"),
+        (
+            lambda: sg.func.nothing,
+            "it has LinearOperator, functional_call, functionalize, grad, grad_and_value, hessian",
+        ),
+        (lambda: sg.distributed.all_reduce, r"parallel\.grad takes the gradients of a batch"),
         (lambda: sg.optim.SGD, "take the step yourself"),
         (lambda: sg.symeig, "use linalg.eigh"),
     ],

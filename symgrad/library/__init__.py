@@ -8,6 +8,7 @@
 tensor(2.)
 """
 
+from symgrad.library.checking import infer_schema, opcheck
 from symgrad.library.declared import Library, define, impl
 from symgrad.library.operators import (
     CustomOpDef,
@@ -19,6 +20,6 @@ from symgrad.library.operators import (
 )
 
 __all__ = [
-    "CustomOpDef", "Library", "custom_op", "define", "impl", "register_autograd", "register_fake", "register_kernel",
-    "register_vmap",
+    "CustomOpDef", "Library", "custom_op", "define", "impl", "infer_schema", "opcheck", "register_autograd",
+    "register_fake", "register_kernel", "register_vmap",
 ]  # fmt: skip

@@ -19,6 +19,7 @@ import numpy as np
 from symgrad import ops
 from symgrad.autograd.function import Function
 from symgrad.errors import ArgumentError, AutogradError, NameProblem
+from symgrad.library.schemas import stub_of
 from symgrad.op import carrier_of
 from symgrad.ops import NAMESPACES
 from symgrad.tape.memory.versions import storage
@@ -129,11 +130,12 @@ class CustomOpDef:
         """The declaration, in torch's words."""
         parts = []
         by_name = False
+        changed = {name: k for k, name in enumerate(self._signature.parameters) if name in self._changes}
         for name, param in self._signature.parameters.items():
             if param.kind is param.KEYWORD_ONLY and not by_name:
                 by_name = True
                 parts.append("*")
-            word = f"{_word(self._types[name])} {name}"
+            word = f"{_marked(_word(self._types[name]), changed.get(name))} {name}"
             parts.append(word if param.default is param.empty else f"{word}={param.default}")
         given = self._types["return"]
         several = typing.get_args(given) if typing.get_origin(given) is tuple else ()
@@ -329,6 +331,11 @@ def _annotations(fn: Callable[..., Any], signature: inspect.Signature) -> dict[s
     return found
 
 
+def _marked(word: str, place: int | None) -> str:
+    """A type of what is changed in place, as schemas mark it: ``Tensor(a0!)``."""
+    return word if place is None else word.replace("Tensor", f"Tensor(a{place}!)", 1)
+
+
 def _word(kind: Any) -> str:
     """A type as a schema writes it.
 
@@ -368,8 +375,9 @@ def custom_op(
     """A function of tensors as an operator named ``namespace::name``, which :class:`CustomOpDef` describes.
 
     Its parameters and its result need types.  ``mutates_args`` are the names of those that it changes in place, which
-    nothing is differentiated through.  It is called by itself or as ``symgrad.ops.namespace.name``; what stands in
-    ``device_types``, ``schema`` and ``tags`` is for torch's dispatcher.  Raises ``ValueError`` for a name without a
+    nothing is differentiated through.  ``schema``, such as ``"(Tensor x, float k) -> Tensor"``, stands for the types
+    and these names.  It is called by itself or as ``symgrad.ops.namespace.name``; what stands in ``device_types`` and
+    ``tags`` is for torch's dispatcher.  Raises ``ValueError`` for a name without a
     namespace, for one that ``symgrad.ops`` has already, and for parameters without a type.
 
     >>> import numpy as np
@@ -386,13 +394,18 @@ def custom_op(
     >>> x.grad
     tensor([ 3., 12.])
     """
-    del device_types, schema, tags
+    del device_types, tags
 
     def made(fn: Callable[..., Any]) -> CustomOpDef:
         namespace, mark, short = name.partition("::")
         if not (mark and namespace.isidentifier() and short.isidentifier()):
             raise NameProblem(f"custom_op: a name is 'namespace::name', such as 'mylib::sine', not {name!r}")
-        op = CustomOpDef(namespace, short, fn, mutates_args)
+        if schema is None:
+            op = CustomOpDef(namespace, short, fn, mutates_args)
+        else:  # tells the signature instead of the function, which may have no types then
+            stub, changed = stub_of(schema)
+            op = CustomOpDef(namespace, short, stub, changed)
+            op._run = fn
         room = NAMESPACES.get(namespace)
         if room is None:  # the library's own rooms, such as symgrad.ops.nn, take operators in beside what they have
             own = getattr(ops, namespace, None)

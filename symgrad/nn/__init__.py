@@ -14,12 +14,19 @@ from symgrad.nn import init as init
 from symgrad.nn import utils as utils
 from symgrad.nn.parameter import Buffer as Buffer
 from symgrad.nn.parameter import Parameter as Parameter
+from symgrad.nn.parameter import UninitializedBuffer as UninitializedBuffer
+from symgrad.nn.parameter import UninitializedParameter as UninitializedParameter
 
-_HERE = ["Buffer", "Parameter", "attention", "functional", "init", "modules", "utils"]
+_HERE = [
+    "Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter", "attention", "functional",
+    "init", "modules", "parallel", "utils",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from symgrad.nn import modules as modules
+    from symgrad.nn import parallel as parallel
     from symgrad.nn.modules import *  # noqa: F403
+    from symgrad.nn.parallel import DataParallel as DataParallel
 
 else:
 
@@ -27,6 +34,9 @@ else:
         modules = importlib.import_module("symgrad.nn.modules")
         if name == "modules":
             return modules
+        if name in ("parallel", "DataParallel"):
+            parallel = importlib.import_module("symgrad.nn.parallel")
+            return getattr(parallel, name, parallel)
         if name == "__all__":  # for ``from symgrad.nn import *``
             return [*_HERE, *modules.__all__]
         if name not in modules.__all__:

@@ -300,6 +300,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
 
 _no_grad_fill_, _no_grad_normal_, _no_grad_uniform_ = constant_, normal_, uniform_
 """torch's names of what its initialisers are made of: code with initialisers of its own imports them."""
+_no_grad_trunc_normal_ = trunc_normal_  # a private name of torch that programs import
 _RENAMED = (
     "uniform", "normal", "constant", "eye", "dirac", "xavier_uniform", "xavier_normal", "kaiming_uniform",
     "kaiming_normal", "orthogonal", "sparse",

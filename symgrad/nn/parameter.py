@@ -64,10 +64,48 @@ class Parameter(Tensor, metaclass=ParameterType):
         return f"Parameter containing:\n{self.data._require(self.requires_grad)!r}"
 
 
-class UninitializedParameter(Parameter):
+class Uninitialized:
+    """What has no entries yet, and becomes a tensor of its class with them: ``materialize``."""
+
+    __slots__ = ()
+    cls_to_become: Any = Tensor
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Be a tensor of a shape from now on, with any values, of the same dtype if none is told.
+
+        >>> import symgrad as sg
+        >>> weight = sg.nn.UninitializedParameter()
+        >>> weight.materialize((2, 3))
+        >>> weight.shape, type(weight).__name__
+        (torch.Size([2, 3]), 'Parameter')
+        """
+        self.data = empty(tuple(shape), device=device, dtype=self.dtype if dtype is None else dtype)
+        self.__class__ = self.cls_to_become
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether something is a parameter or a buffer without entries.
+
+    >>> import symgrad as sg
+    >>> is_lazy(sg.nn.UninitializedParameter()), is_lazy(sg.nn.Parameter(sg.ones(1)))
+    (True, False)
+    """
+    return isinstance(param, Uninitialized)
+
+
+class UninitializedParameter(Uninitialized, Parameter):
     """A parameter of a layer that has seen no input yet: it has no entries, and becomes a :class:`Parameter`."""
 
     __slots__ = ()
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        """One of a dtype, without entries."""
+        return super().__new__(cls, empty(0, device=device, dtype=dtype), requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Another one of the same dtype."""
+        return memo.setdefault(id(self), type(self)(self.requires_grad, dtype=self.dtype))
 
     def __repr__(self) -> str:
         return "<UninitializedParameter>"
@@ -101,4 +139,21 @@ class Buffer(metaclass=BufferType):
         return made
 
 
-PLAIN.update((Parameter, UninitializedParameter))
+class UninitializedBuffer(Uninitialized, Tensor):
+    """A buffer of a layer that has seen no input yet: it has no entries, and becomes a tensor."""
+
+    __slots__ = ()
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Any:
+        """One of a dtype, without entries."""
+        made = cls._make_subclass(cls, empty(0, device=device, dtype=dtype), requires_grad)
+        made.persistent, made._is_buffer = persistent, True
+        return made
+
+    def __repr__(self) -> str:
+        return "<UninitializedBuffer>"
+
+
+PLAIN.update((Parameter, UninitializedParameter, UninitializedBuffer))

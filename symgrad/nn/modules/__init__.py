@@ -311,7 +311,6 @@ __all__ = [
 ]
 
 _ABSENT = {
-    "DataParallel": "parallel.grad takes the gradients of a batch by several processes",
     "SyncBatchNorm": "BatchNorm1d, BatchNorm2d and BatchNorm3d are what it is in one process",
     "CrossMapLRN2d": "LocalResponseNorm is what it is meant to be (torch's keeps the first channel in all its windows)",
     "Container": "Module is what it was",

@@ -6,6 +6,7 @@ from typing import Any
 
 from symgrad.nn import functional
 from symgrad.nn.modules.applied import Applied
+from symgrad.nn.modules.attention import MultiheadAttention as MultiheadAttention  # torch has it here
 from symgrad.nn.modules.module import Module
 from symgrad.nn.parameter import Parameter
 from symgrad.tensor.creation import full

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
+from symgrad.autograd.graphs.hooks import RemovableHandle
 from symgrad.errors import ArgumentError, MemberError
 from symgrad.nn.parameter import Buffer, Parameter
 from symgrad.tensor import Tensor
@@ -34,6 +36,61 @@ def name_after(parameter: Any, path: str, before: str | None) -> None:
     name = identifier(path)
     if parameter.name == before and name.isidentifier():
         parameter.name = name
+
+
+_REGISTERING: dict[str, dict[int, Callable[..., Any]]] = {"parameter": {}, "buffer": {}, "module": {}}
+"""What is asked before any module holds something: ``hook(module, name, what)`` may give another one."""
+
+
+def _asked(what: str, holder: Any, name: str, value: Any) -> Any:
+    """What is held in the place of ``value``."""
+    for hook in tuple(_REGISTERING[what].values()):
+        found = hook(holder, name, value)
+        value = value if found is None else found
+    return value
+
+
+def _asking(what: str, hook: Callable[..., Any]) -> RemovableHandle:
+    handle = RemovableHandle(_REGISTERING[what])
+    _REGISTERING[what][handle.id] = hook
+    return handle
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """``hook(module, name, parameter)`` is called before a module holds a parameter, and may give another one.
+
+    >>> import symgrad as sg
+    >>> names = []
+    >>> with register_module_parameter_registration_hook(lambda module, name, p: names.append(name)):
+    ...     _ = sg.nn.Linear(2, 1)
+    >>> names
+    ['weight', 'bias']
+    """
+    return _asking("parameter", hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """``hook(module, name, buffer)`` is called before a module holds a buffer, and may give another one.
+
+    >>> import symgrad as sg
+    >>> with register_module_buffer_registration_hook(lambda module, name, b: b.double()):
+    ...     sg.nn.BatchNorm1d(2).running_mean.dtype
+    torch.float64
+    """
+    return _asking("buffer", hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """``hook(module, name, child)`` is called before a module holds another one, and may give a third.
+
+    >>> import symgrad as sg
+    >>> with register_module_module_registration_hook(lambda module, name, child: sg.nn.Identity()):
+    ...     sg.nn.Sequential(sg.nn.Tanh())
+    Sequential(
+      (0): Identity()
+    )
+    """
+    return _asking("module", hook)
 
 
 class Holder:
@@ -73,7 +130,7 @@ class Holder:
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
                 f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
-        self._parameters[name] = param
+        self._parameters[name] = param = None if param is None else _asked("parameter", self, name, param)
         if param is not None:
             name_after(param, name, None)
 
@@ -87,7 +144,7 @@ class Holder:
             raise ArgumentError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = _asked("buffer", self, name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Any) -> None:
@@ -98,7 +155,7 @@ class Holder:
         if module is not None and not isinstance(module, Holder):
             raise ArgumentError(f"{typename(module)} is not a Module subclass")
         self._check(name, "module")
-        self._modules[name] = module
+        self._modules[name] = module = _asked("module", self, name, module)
         self._name_below(name, module)
 
     def register_module(self, name: str, module: Any) -> None:
@@ -149,7 +206,7 @@ class Holder:
             self._replace("parameter", name, value, "as parameter", "torch.nn.Parameter")
         elif isinstance(value, Holder):
             self._take(name, "module")
-            held["_modules"][name] = value
+            held["_modules"][name] = value = _asked("module", self, name, value)
             self._name_below(name, value)
         elif name in held.get("_modules", ()):
             self._replace("module", name, value, "as child module", "torch.nn.Module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, cast
 
+from symgrad.errors import AutogradError
 from symgrad.nn.modules.batchnorm import (
     BatchNorm1d,
     BatchNorm2d,
@@ -15,7 +16,7 @@ from symgrad.nn.modules.batchnorm import (
 from symgrad.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from symgrad.nn.modules.linear import Linear
 from symgrad.nn.modules.module import Module
-from symgrad.nn.parameter import Parameter, UninitializedParameter
+from symgrad.nn.parameter import Parameter, UninitializedParameter, is_lazy
 
 
 class _Lazy(Module):
@@ -33,7 +34,7 @@ class _Lazy(Module):
         self._given = (settings, named)
         for name, parameter in self._parameters.items():
             if parameter is not None:
-                self._parameters[name] = UninitializedParameter(parameter.data.new_empty(0))
+                self._parameters[name] = UninitializedParameter(dtype=parameter.dtype)
                 self._parameters[name].name = parameter.name
 
     def reset_parameters(self) -> None:
@@ -75,6 +76,62 @@ class _Lazy(Module):
         if weight.ndim == 1 or getattr(self, "transposed", False):
             return int(weight.shape[0])
         return int(weight.shape[1]) * int(getattr(self, "groups", 1))
+
+
+class LazyModuleMixin:
+    """The base class of lazy layers of users: ``class Own(LazyModuleMixin, Layer)`` with ``initialize_parameters``.
+
+    That is called with the first inputs, before ``forward``, and gives every :class:`UninitializedParameter` its
+    entries by ``materialize``.  A layer is of the class ``cls_to_become``, if there is one, from then on.
+
+    >>> import symgrad as sg
+    >>> class Scale(LazyModuleMixin, sg.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.by = sg.nn.UninitializedParameter()
+    ...     def initialize_parameters(self, x):
+    ...         self.by.materialize(x.shape[-1:])
+    ...         sg.nn.init.ones_(self.by)
+    ...     def forward(self, x):
+    ...         return x * self.by
+    >>> Scale()(sg.ones(2, 3)).shape
+    torch.Size([2, 3])
+    """
+
+    cls_to_become: Any = None
+
+    def __init__(self: Any, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
+        self._load_hook = self.register_load_state_dict_pre_hook(self._lazy_load_hook)
+
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
+        """Give the parameters their entries; a class has its own."""
+        raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
+
+    def has_uninitialized_params(self: Any) -> bool:
+        """Whether a parameter or a buffer of the layer itself has no entries yet."""
+        return any(map(is_lazy, (*self._parameters.values(), *self._buffers.values())))
+
+    @staticmethod
+    def _infer_parameters(module: Any, args: Any, kwargs: Any = None) -> None:
+        """What happens before the first call, and never again."""
+        module.initialize_parameters(*args, **(kwargs or {}))
+        if module.has_uninitialized_params():
+            raise AutogradError(f"module {type(module).__name__} has not been fully initialized")
+        module._initialize_hook.remove()
+        module._load_hook.remove()
+        del module._initialize_hook, module._load_hook
+        if module.cls_to_become is not None:
+            module.__class__ = module.cls_to_become
+
+    @staticmethod
+    def _lazy_load_hook(module: Any, state_dict: Any, prefix: str, *_: Any) -> None:
+        """Parameters without entries take the shapes of those that are loaded."""
+        for name, own in (*module._parameters.items(), *module._buffers.items()):
+            told = state_dict.get(prefix + name)
+            if is_lazy(own) and told is not None and not is_lazy(told):
+                own.materialize(told.shape)
 
 
 class LazyLinear(_Lazy, Linear):

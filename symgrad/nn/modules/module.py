@@ -13,16 +13,24 @@ from symgrad.nn.modules.calling import (
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
-from symgrad.nn.modules.holding import Holder
+from symgrad.nn.modules.holding import (
+    Holder,
+    register_module_buffer_registration_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
 from symgrad.nn.modules.state import Keeper
 
 __all__ = [
     "Module",
     "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
 ]
 
 

@@ -19,6 +19,11 @@ from symgrad.tensor.creation import full
 _ACTIVATIONS = {"relu": functional.relu, "gelu": functional.gelu}
 
 
+def _get_clones(module: Any, N: int) -> ModuleList:
+    """Copies of a layer; a private name of torch that programs import."""
+    return ModuleList(copy.deepcopy(module) for _ in range(N))
+
+
 class _Layer(Module):
     """What both kinds of layers share: attentions and two linear layers, each with a dropout and a norm of its own."""
 
@@ -130,7 +135,7 @@ class _Stack(Module):
     """Copies of a layer, one after the other, and a norm at the end."""
 
     def _set_up(self, layer: Any, num_layers: int, norm: Any) -> None:
-        self.layers = ModuleList(copy.deepcopy(layer) for _ in range(num_layers))
+        self.layers = _get_clones(layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
     def _through(self, x: Any, *args: Any, **settings: Any) -> Any:

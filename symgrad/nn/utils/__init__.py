@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from symgrad.nn.utils import clip_grad, convert_parameters, rnn
 from symgrad.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from symgrad.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
-from symgrad.notices import renamed
 
 __all__ = [
     "clip_grad",
@@ -54,8 +53,8 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "clip_grad_norm":  # the name of old programs, which torch still has
-        return renamed(clip_grad_norm_, "torch.nn.utils")
+    if name == "clip_grad_norm":  # the name of old programs
+        return clip_grad.clip_grad_norm
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
     for room, names in _ROOMS.items():

@@ -7,6 +7,7 @@ from typing import Any
 
 from symgrad.errors import AutogradError
 from symgrad.linalg import vector_norm
+from symgrad.notices import renamed
 from symgrad.ops.shapes.joining import stack
 from symgrad.tape.modes import no_grad
 from symgrad.tensor import Tensor
@@ -113,3 +114,6 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     with no_grad():
         for g in _gradients(parameters):
             g.clamp_min_(-float(clip_value)).clamp_max_(float(clip_value))  # two changes, as torch counts them
+
+
+clip_grad_norm = renamed(clip_grad_norm_, "torch.nn.utils")  # the name of old programs, which torch still has

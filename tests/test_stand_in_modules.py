@@ -1,0 +1,116 @@
+"""Modules of torch that programs import classes and functions from, with this library in torch's place."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import symgrad as sg
+
+ROOT = Path(__file__).resolve().parents[1]
+IMPORTS = """
+from torch.nn.modules.utils import _pair, _ntuple
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.instancenorm import _InstanceNorm
+from torch.nn.modules.conv import _ConvNd
+from torch.nn.modules.loss import _Loss
+from torch.nn.modules.activation import MultiheadAttention, ReLU
+from torch.nn.modules.flatten import Flatten
+from torch.nn.modules.pixelshuffle import PixelShuffle
+from torch.nn.modules.upsampling import Upsample
+from torch.nn.modules.fold import Unfold
+from torch.nn.modules.distance import PairwiseDistance
+from torch.nn.modules.transformer import TransformerEncoderLayer, _get_clones
+from torch.nn.modules.module import Module, register_module_parameter_registration_hook
+from torch.nn.modules.lazy import LazyModuleMixin
+from torch.nn.parameter import Parameter, UninitializedParameter, UninitializedBuffer, is_lazy
+from torch.nn.parallel import DataParallel, DistributedDataParallel
+from torch.nn.utils.clip_grad import clip_grad_norm
+from torch.nn.init import _no_grad_trunc_normal_
+from torch.utils.data.dataloader import DataLoader, default_collate
+from torch.utils.data._utils.collate import default_collate
+from torch.utils.data.dataset import Dataset, random_split
+from torch.utils.data.sampler import Sampler, WeightedRandomSampler
+from torch._tensor import Tensor
+from torch.functional import einsum, split
+from torch.serialization import load, save
+from torch.version import cuda
+from torch.library import custom_op, infer_schema, opcheck
+from torch.jit import ScriptModule, script_method, Final
+from functorch import make_functional, make_functional_with_buffers, combine_state_for_ensemble, vmap, grad, jacrev
+import torch.multiprocessing as mp
+import torch.distributed as dist
+import functorch
+"""
+
+
+def test_modules_that_programs_import_from():
+    program = "import symgrad\nsymgrad.install_as_torch()\nimport torch\n"
+    for line in IMPORTS.strip().splitlines():
+        program += f"try:\n    {line}\nexcept ImportError as error:\n    print({line!r}, error)\n"
+    program += """
+print(torch.nn.functional is symgrad.nn.functional, torch.functional.einsum is torch.einsum, symgrad.__spec__.name)
+print(symgrad.nn.modules.__spec__.name, torch.nn.DataParallel is DataParallel, torch.version.cuda is None)
+print(dist.is_available(), mp.get_start_method() in mp.get_all_start_methods(), functorch.hessian is torch.func.hessian)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines() == ["True True symgrad", "symgrad.nn.modules True True", "False True True"], done
+    assert not done.stderr
+
+
+def test_parallel_modules_are_the_modules_they_wrap():
+    net = sg.nn.DataParallel(sg.nn.Linear(2, 1))
+    x = sg.ones(3, 2)
+    assert sg.equal(net(x), net.module(x))
+    assert list(net.state_dict()) == ["module.weight", "module.bias"]
+    with pytest.raises(RuntimeError, match="no device 'cuda:0'"):
+        sg.nn.DataParallel(net, device_ids=[0])
+    with pytest.raises(RuntimeError, match="no process group here"):
+        sg.nn.parallel.DistributedDataParallel(net)
+
+
+def test_modules_as_functions_of_their_weights():
+    from symgrad.func import models
+
+    net = sg.nn.Sequential(sg.nn.Linear(2, 3), sg.nn.Tanh(), sg.nn.Linear(3, 1))
+    x = sg.randn(4, 2)
+    f, weights = models.make_functional(net)
+    assert sg.equal(f(weights, x), net(x))
+    assert all(w.requires_grad and w is not p for w, p in zip(weights, net.parameters(), strict=True))
+    assert not any(w.requires_grad for w in models.make_functional(net, disable_autograd_tracking=True)[1])
+    slopes = models.grad(lambda w: f(w, x).sum())(weights)
+    net(x).sum().backward()
+    for slope, p in zip(slopes, net.parameters(), strict=True):
+        sg.testing.assert_close(slope, p.grad)
+    norm = sg.nn.BatchNorm1d(2)
+    with pytest.raises(ValueError, match="has buffers"):
+        models.make_functional(norm)
+    g, weights, buffers = models.make_functional_with_buffers(norm)
+    assert sg.equal(g(weights, buffers, x), norm(x))
+    nets = [sg.nn.Linear(2, 1) for _ in range(3)]
+    h, weights, buffers = models.combine_state_for_ensemble(nets)
+    sg.testing.assert_close(models.vmap(h, (0, 0, None))(weights, buffers, x), sg.stack([net(x) for net in nets]))
+
+
+def double(number, factor):
+    raise SystemExit(number * factor)
+
+
+def test_processes():
+    mp = sg.multiprocessing
+    mp.spawn(double, (0,), nprocs=2, start_method="fork")
+    with pytest.raises(RuntimeError, match="process 1 terminated with exit code 3"):
+        mp.spawn(double, (3,), nprocs=2, start_method="fork")
+    started = mp.spawn(double, (0,), join=False, start_method="fork")
+    assert started.pids()
+    while not started.join(5):
+        pass
+    mp.set_sharing_strategy("file_system")
+    assert mp.get_sharing_strategy() in mp.get_all_sharing_strategies()
+    with pytest.raises(ValueError, match="set_sharing_strategy"):
+        mp.set_sharing_strategy("wires")
