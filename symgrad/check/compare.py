@@ -13,6 +13,7 @@ from symgrad.check.asking.calling import epsilon_of, like
 from symgrad.check.asking.derivatives import Derivative
 from symgrad.check.asking.nested import Arguments, Given
 from symgrad.check.asking.subject import Subject
+from symgrad.check.branches.plain import looked_at_plain
 from symgrad.check.branches.sides import Compare, compared_there, looked_at_branches
 from symgrad.check.diagnosis.retry import asked_again, gradients_in_double, repeated_gradients
 from symgrad.check.inquiry import Inquiry
@@ -63,7 +64,10 @@ def compared(given: Given, derivative: Derivative, kind: str, label: str, rtol: 
     if given.changed:
         names = ", ".join(given.changed)
         report.notes.append(f"the function of the derivative changes {names} in place; it was given a copy")
-    return looked_at_branches(given, exact, report, at, derivative) if report.ok else report
+    for looked_at in (looked_at_branches, looked_at_plain):
+        if report.ok:
+            report = looked_at(given, exact, report, at, derivative)
+    return report
 
 
 def _compared_at(

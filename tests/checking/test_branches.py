@@ -11,6 +11,7 @@ rng = np.random.default_rng(0)
 x = np.array([1.5744, -0.4328, -0.7355, 0.2498])
 A, P, N = rng.normal(size=(3, 6, 4))
 X, W = rng.random((5, 3)), rng.random((3, 2))
+CURVED = np.random.default_rng(100).normal(size=(3, 6, 3))
 
 
 def triplet(a, p, n):
@@ -53,6 +54,13 @@ def by_loop(x):
 
 CASES = {
     "margin": (triplet, triplet_grad, lambda a, p, n: triplet_grad(a, p, n, 0), (A, P, N), "maximum"),
+    "margin, where the way to it is no straight one": (
+        triplet,
+        triplet_grad,
+        lambda a, p, n: triplet_grad(a, p, n, 0),
+        tuple(CURVED),
+        "maximum",
+    ),
     "positive point": (layer, layer_grad, lambda X, W: layer_grad(X, W, False), (X, W), "maximum"),
     "if": (rare_if, rare_if_grad, lambda x: rare_if_grad(x, False), (x,), "if (x**2).sum() > 100"),
     "if in a loop": (by_loop, lambda x: np.where(x > 2, 2 * x, 1), np.ones_like, (x,), "if x[i] > 2"),

@@ -7,7 +7,8 @@ knows the difference and its gradient; the entry nearest to zero is moved a litt
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,9 @@ MOST_NODES = 2_000
 
 _BESIDE = 0.05
 """How far beyond the boundary a point lies, as a part of the way to it."""
+
+_CLOSE, _SECANTS = 0.005, 6
+"""How near to the boundary one has to come, as a part of the way, too, and the steps that this may take."""
 
 _FARTHEST = 1e3
 """Longer steps, relative to the arguments, lead nowhere."""
@@ -59,6 +63,16 @@ class Boundary(NamedTuple):
         return len(self.node.args) == 3 or self.node.op.kinks in (("x = lo",), ("x = hi",))
 
 
+class Near(NamedTuple):
+    """The entry of the difference that is nearest to a boundary, but not on it; with one sign all differences have."""
+
+    boundary: Boundary
+    distance: float
+    flat: int
+    entry: Any
+    one_sided: bool
+
+
 class Step(NamedTuple):
     """A move of the arguments of ``f``, by position, that leads to one side of a boundary."""
 
@@ -78,20 +92,22 @@ def steps_across(exact: Exact, subject: Subject) -> Iterator[Step]:
     for group in sorted(places.values(), key=lambda group: not _compares(group[0].node)):
         nearest = min(
             (near for b in group[:MOST_NODES] if (near := _nearest(b, values, exact))),
-            key=lambda near: near[1],
+            key=lambda near: near.distance,
             default=None,
         )
         if nearest is None:
             continue
-        boundary, _, entry, one_sided = nearest
+        boundary, entry = nearest.boundary, nearest.entry
         slopes = tape_grad([entry], exact.leaves, allow_unused=True, retain_graph=True)  # places share nodes
         arrays = [
             np.zeros(leaf._value.shape) if s is None else as_array(s)
             for s, leaf in zip(slopes, exact.leaves, strict=True)
         ]
         distance = float(entry._value)
-        for part in (-1.0, -_BESIDE, _BESIDE) if one_sided else (-_BESIDE, _BESIDE):
-            moves = _moves(subject, arrays, (part - 1) * distance, boundary.of_leaf)
+        toward = functools.partial(_moves, subject, arrays, keep_signs=boundary.of_leaf)
+        whole = _whole_way(functools.partial(_difference_at, nearest, exact, subject), toward, distance)
+        for part in (-1.0, -_BESIDE, _BESIDE) if nearest.one_sided else (-_BESIDE, _BESIDE):
+            moves = toward((part - 1) * distance * whole)
             if moves:
                 yield Step(boundary, moves)
         count += 1
@@ -116,17 +132,11 @@ def _compares(node: Node) -> bool:
 
 def _values(wanted: list[Node], exact: Exact) -> dict[Any, Any]:
     """The arguments of some nodes as tensors with a history; those that cannot be computed again are left out."""
-    below: set[Node] = set()
-    stack = list(wanted)
-    while stack:
-        for arg in stack.pop().args:
-            if isinstance(arg, Node) and arg not in below:
-                below.add(arg)
-                stack.append(arg)
+    below = _below(wanted)
     made: dict[Any, Any] = {}
     if len(below) > MOST_NODES:
         return made
-    for node in sorted(below, key=lambda node: node.sequence_nr):
+    for node in below:
         try:
             made[node] = again(node, made, exact.constants)
         except Exception:  # noqa: BLE001  (a constant that was not kept, an operation that is no function of arrays)
@@ -134,8 +144,20 @@ def _values(wanted: list[Node], exact: Exact) -> dict[Any, Any]:
     return made
 
 
-def _nearest(boundary: Boundary, values: dict[Any, Any], exact: Exact) -> tuple[Boundary, float, Any, bool] | None:
-    """The entry of the difference nearest to the boundary, but not on it: ``(_, distance, entry, one-sided)``."""
+def _below(wanted: list[Node]) -> list[Node]:
+    """The nodes that the arguments of some nodes are computed with, in the order in which they ran."""
+    below: set[Node] = set()
+    stack = list(wanted)
+    while stack:
+        for arg in stack.pop().args:
+            if isinstance(arg, Node) and arg not in below:
+                below.add(arg)
+                stack.append(arg)
+    return sorted(below, key=lambda node: node.sequence_nr)
+
+
+def _nearest(boundary: Boundary, values: dict[Any, Any], exact: Exact) -> Near | None:
+    """The entry of the difference nearest to the boundary, but not on it."""
     try:
         a, b = (operand(boundary.node.args[k], values, exact.constants) for k in (0, boundary.j))
     except Unknown:
@@ -156,7 +178,42 @@ def _nearest(boundary: Boundary, values: dict[Any, Any], exact: Exact) -> tuple[
     if one_sided and boundary.limits and not isinstance(b, Recorded) and np.isin(as_array(b), (0, 1)).all():
         return None  # probabilities
     entry = difference.reshape(-1)[flat] if difference.ndim else difference
-    return boundary, float(size.flat[flat]), entry, one_sided
+    return Near(boundary, float(size.flat[flat]), flat, entry, one_sided)
+
+
+Moves = dict[int, Any]
+
+
+def _whole_way(difference: Callable[[Moves], float], toward: Callable[[float], Moves], distance: float) -> float:
+    """How many Newton steps lead to the boundary: one where the difference is linear, secants tell it elsewhere."""
+    before, last, way, now = 0.0, distance, 1.0, difference(toward(-distance))
+    for _ in range(_SECANTS):
+        if not abs(now) > _CLOSE * abs(distance) or now == last:
+            break
+        before, last, way = way, now, way - now * (way - before) / (now - last)
+        now = difference(toward(-distance * way))
+    return way if way > 0 and abs(now) <= _CLOSE * abs(distance) else 1.0
+
+
+def _difference_at(near: Near, exact: Exact, subject: Subject, moves: Moves) -> float:
+    """The difference at the nearest entry where the arguments are moved; nan where it cannot be computed again."""
+    pairs = zip(subject.positions, exact.leaves, strict=True)
+    moved = {id(leaf): leaf._value + moves[k] if k in moves else leaf._value for k, leaf in pairs}
+    made: dict[Any, Any] = {}
+    of = functools.partial(_value_moved, moved)
+    try:
+        with np.errstate(all="ignore"):
+            for node in _below([near.boundary.node]):
+                made[node] = again(node, made, exact.constants, of=of)
+            args = [near.boundary.node.args[k] for k in (0, near.boundary.j)]
+            a, b = (of(arg) if isinstance(arg, Recorded) else operand(arg, made, exact.constants) for arg in args)
+            return float(np.ravel(np.subtract(a, b))[near.flat])
+    except Exception:  # noqa: BLE001  (as above, and what has no value at other arguments)
+        return float("nan")
+
+
+def _value_moved(moved: dict[int, Any], leaf: Recorded) -> Any:
+    return moved.get(id(leaf), leaf._value)
 
 
 def _keeps_away(bound: Any, limits: bool) -> bool:

@@ -10,7 +10,7 @@ side: it then holds for some arguments only (unit vectors, say), and other ones 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -125,7 +125,7 @@ def looked_at_branches(given: Given, exact: Exact, report: Report, compare: Comp
         for key, values in fresh.items():
             seen.setdefault(key, set()).update(values)
         other = compared_there(there, compare)
-        if other is None or other.ok or not _is_mistake(other):
+        if other is None or other.ok or not is_mistake(other):
             continue
         if holds_close_by is None:
             beside = compared_there(_at(given, CLOSE_BY), compare)
@@ -149,14 +149,14 @@ def _beside_boundaries(
     subject = _subject(given, derivative, exact.as_arrays)
     for step in steps_across(exact, subject):
         there = _moved(given, step.moves)
-        fits = _fits(there, derivative, exact.as_arrays)
-        if fits:
+        right = fits(there, derivative, exact.as_arrays)
+        if right:
             for key in _one_sided(seen):
                 seen[key].update(_sides_at(there, derivative, exact.as_arrays).get(key, set()))
-        if fits is not False:
+        if right is not False:
             continue
         other = compared_there(there, compare)
-        if other is None or other.ok or not _is_mistake(other) or not _holds_around(given, compare):
+        if other is None or other.ok or not is_mistake(other) or not holds_around(given, compare):
             continue
         place = _text((step.boundary.line, step.boundary.node.op.name, 0))
         moved = "; ".join(f"{given.names[k]} = {_shown(there.args[k])}" for k in step.moves)
@@ -181,7 +181,7 @@ def _moved(given: Given, moves: dict[int, Any]) -> Given:
     return replace(given, args=args)
 
 
-def _fits(given: Given, derivative: Derivative, as_arrays: bool) -> bool | None:
+def fits(given: Given, derivative: Derivative, as_arrays: bool) -> bool | None:
     """Whether the gradients at these arguments are right but for a thousandth; None where there are none.
 
     That is one pass, where a comparison is a dozen.
@@ -202,15 +202,21 @@ def _fits(given: Given, derivative: Derivative, as_arrays: bool) -> bool | None:
     )
 
 
-def _holds_around(given: Given, compare: Compare) -> bool:
-    """Whether the derivative is right at points around the given one: it is not that of some arguments only."""
+def holds_around(given: Given, compare: Compare, fixed: Sequence[int] = ()) -> bool:
+    """Whether the derivative is right at points around the given one: it is not that of some arguments only.
+
+    They are so close by that hardly one is beyond a boundary where mistakes show.  The ``fixed`` arguments stay.
+    """
     rng = np.random.default_rng(3)
-    moves = {}
-    for k in given.positions:
-        array = as_array(given.args[k])
-        moves[k] = array * 0.01 * rng.uniform(-1, 1, array.shape)
-    around = (compared_there(there, compare) for there in (_at(given, CLOSE_BY), _moved(given, moves)))
-    return all(report is not None and report.ok for report in around)
+    for _ in range(2):
+        moves = {}
+        for k in [k for k in given.positions if k not in fixed]:
+            array = as_array(given.args[k])
+            moves[k] = array * _THOUSANDTH * rng.uniform(-1, 1, array.shape)
+        report = compared_there(_moved(given, moves), compare)
+        if report is None or not report.ok:
+            return False
+    return True
 
 
 def _scales(given: Given) -> tuple[float, ...]:
@@ -259,7 +265,7 @@ def _scaled(value: Any, scale: float) -> Any:
     return like(value, (array * scale).astype(array.dtype))
 
 
-def _is_mistake(report: Report) -> bool:
+def is_mistake(report: Report) -> bool:
     """Whether a mistake of the formula shows, and not the rounding or overflow of a right one."""
     wrong = [a for a in report.arguments if not a.ok]
     if any(a.given.shape != a.exact.shape or not np.isfinite(a.given).all() for a in wrong):

@@ -1,0 +1,90 @@
+"""Arguments that are 0 or 1 everywhere: a factor or a term that was left out does not show there.
+
+Layers are checked as they begin, with gains of one and shifts of zero, and losses with a scale of one.  Where the
+derivative belongs to such an argument, it has to be right at other values, too, and what is wrong there counts.  Where
+an argument is a constant, it may be one by design (a mask, a label, a flag), and a note tells what was seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from symgrad.check.asking.arrays import as_array
+from symgrad.check.asking.calling import like
+from symgrad.check.asking.derivatives import Derivative
+from symgrad.check.asking.nested import Given
+from symgrad.check.branches.sides import Compare, compared_there, fits, holds_around, is_mistake
+from symgrad.check.oracle.answer import Exact
+from symgrad.check.oracle.trust import symmetrised
+from symgrad.check.report import Report
+
+MOST = 4
+"""Constants that are looked at."""
+
+
+def looked_at_plain(given: Given, exact: Exact, report: Report, compare: Compare, derivative: Derivative) -> Report:
+    """The report on a derivative that is right, or that at other values of what is 0 or 1 where it is wrong there."""
+    plain = [k for k in range(given.own) if _is_plain(given.args[k])]
+    if given.again is None or exact.output is None or not plain:
+        return report
+    rng = np.random.default_rng(6)
+    mine = [k for k in plain if k in given.positions]
+    there = _elsewhere(given, mine, rng)
+    if mine and fits(there, derivative, exact.as_arrays) is False:
+        other = compared_there(there, compare)
+        if other is not None and not other.ok and is_mistake(other) and holds_around(given, compare, mine):
+            said = " and ".join(f"{given.names[k]} is {_value(given, k):g}" for k in mine)
+            other.notes.append(
+                f"at the point given all entries are right, but there {said}, which hides mistakes; "
+                "this is the comparison at other values close by"
+            )
+            return other
+    for k in [k for k in plain if k not in given.positions][:MOST]:
+        hidden = _hidden_by(k, given, exact, derivative, rng)
+        if hidden:
+            report.notes.append(hidden)
+    return report
+
+
+def _hidden_by(k: int, given: Given, exact: Exact, derivative: Derivative, rng: np.random.Generator) -> str | None:
+    """What to say of a constant with which the derivative is right, but not with other numbers in its place."""
+    there = _elsewhere(given, [k], rng)
+    if fits(there, derivative, exact.as_arrays) is not False:
+        return None
+    name, moved = given.names[k], as_array(there.args[k])
+    if moved.ndim:
+        designs = (rng.integers(0, 2, moved.shape), rng.choice([-1, 1], moved.shape))
+        if any(fits(_with(given, k, design), derivative, exact.as_arrays) for design in designs):
+            return None  # a mask, or labels
+    at = f"with other numbers for {name}" if moved.ndim else f"with {name} = {moved:.3g}"
+    return f"this holds where {name} is {_value(given, k):g}: {at} the derivative is wrong"
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (bool, int)):
+        return False
+    array = as_array(value) if isinstance(value, float) or hasattr(value, "dtype") else np.empty(0)
+    return bool(array.size and array.dtype.kind == "f" and array.flat[0] in (0, 1) and np.all(array == array.flat[0]))
+
+
+def _value(given: Given, k: int) -> float:
+    return float(as_array(given.args[k]).flat[0])
+
+
+def _elsewhere(given: Given, places: list[int], rng: np.random.Generator) -> Given:
+    """The same with other values of some arguments: close by, and symmetric where these are square."""
+    for k in places:
+        array = as_array(given.args[k])
+        moved = array + 0.05 + 0.2 * rng.random(array.shape)
+        square = array.ndim > 1 and array.shape[-1] == array.shape[-2]
+        given = _with(given, k, symmetrised(moved) if square else moved)
+    return given
+
+
+def _with(given: Given, k: int, value: Any) -> Given:
+    args = list(given.args)
+    args[k] = like(args[k], np.asarray(value).astype(as_array(args[k]).dtype))
+    return replace(given, args=args)

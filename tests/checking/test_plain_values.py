@@ -1,0 +1,90 @@
+"""sg.check where arguments are 0 or 1 everywhere, as layers begin: what is left out does not show at such a point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symgrad.check import check
+
+rng = np.random.default_rng(0)
+x, X, y = rng.normal(size=(4, 3)), rng.normal(size=(7, 2)), rng.normal(size=7)
+ones, zeros = np.ones(3), np.zeros(3)
+
+
+def normalised(x):
+    mean = x.mean(-1, keepdims=True)
+    s = np.sqrt(((x - mean) ** 2).mean(-1, keepdims=True) + 1e-5)
+    return (x - mean) / s, s
+
+
+def layer(x, gain, shift):
+    return ((gain * normalised(x)[0] + shift) ** 3).sum()
+
+
+def layer_grad(x, gain, shift, by_gain=True, by_shift=True):
+    h, s = normalised(x)
+    g = 3 * (gain * h + (shift if by_shift else 0)) ** 2
+    d = g * gain if by_gain else g
+    dx = (d - d.mean(-1, keepdims=True) - h * (d * h).mean(-1, keepdims=True)) / s
+    return dx, (g * h).sum(0), g.sum(0)
+
+
+def huber(b, X, y, delta):
+    r = np.abs(y - X @ b)
+    return np.where(r <= delta, r**2 / 2, delta * (r - delta / 2)).sum()
+
+
+def huber_grad(b, X, y, delta, bound=None):
+    bound = delta if bound is None else bound
+    return -X.T @ np.clip(y - X @ b, -bound, bound)
+
+
+@pytest.mark.parametrize("left_out", ["by_gain", "by_shift"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_gain_of_one_and_a_shift_of_zero_hide_nothing(left_out, dtype):
+    args = [a.astype(dtype) for a in (x, ones, zeros)]
+    right = check(layer, layer_grad, *args)
+    assert right.ok
+    assert not right.notes
+    report = check(layer, lambda *a: layer_grad(*a, **{left_out: False}), *args, mend=False)
+    assert not report.ok
+    assert "gain is 1 and shift is 0, which hides mistakes" in " ".join(report.notes)
+
+
+def test_a_constant_of_one_is_told_in_a_note():
+    b = np.array([2.0, -1.5])
+    assert not check(huber, huber_grad, b, X, y, 1.0, argnums=0).notes
+    report = check(huber, lambda b, X, y, delta: huber_grad(b, X, y, delta, 1), b, X, y, 1.0, argnums=0)
+    assert report.ok
+    (note,) = report.notes
+    assert note.startswith("this holds where delta is 1: with delta = 1.")
+    assert note.endswith(" the derivative is wrong")
+
+
+def test_masks_labels_and_weights_of_ones_may_be_taken_for_granted():
+    w = np.array([0.3, -0.2])
+
+    def squares(w, mask):
+        return ((mask * (X @ w - y)) ** 2).sum()
+
+    def logistic(w, labels):
+        return np.log1p(np.exp(-labels * (X @ w))).sum() + ((labels * (X @ w)) ** 2).sum()
+
+    def logistic_grad(w, labels):
+        return X.T @ (-labels / (1 + np.exp(labels * (X @ w))) + 2 * X @ w)
+
+    for f, g in ((squares, lambda w, mask: 2 * X.T @ (mask * (X @ w - y))), (logistic, logistic_grad)):
+        report = check(f, g, w, np.ones(7), argnums=0)
+        assert report.ok
+        assert not report.notes
+
+
+def test_a_covariance_of_zeros_stays_symmetric():
+    def f(S):
+        return np.log(np.linalg.det(S + 2 * np.eye(3))) + (S @ S).sum()
+
+    def g(S):  # the second part is right for symmetric matrices only
+        return np.linalg.inv(S + 2 * np.eye(3)) + S.sum(0) + S.sum(1)[:, None]
+
+    assert check(f, g, np.zeros((3, 3)))
