@@ -63,7 +63,9 @@ class Inquiry:
         first = min(FIRST_MENDING, seconds / 4)
         mend = self.mending.go_on(first, start + seconds, likely=min(LIKELY_MENDING, seconds / 4))
         with np.errstate(all="ignore"):
-            cases = [Case(argument, i, self.subject, exact) for i, argument in enumerate(arguments)]
+            cases = [
+                Case(argument, i, self.subject, exact, again=self.given.again) for i, argument in enumerate(arguments)
+            ]
             last = start + seconds * (SOON if mend is None else KNOWN)
             self._explain(cases, last, seconds / 32)
             late = time.monotonic() > last

@@ -7,7 +7,7 @@ import pytest
 
 from symgrad.check import check, inquiry
 from symgrad.check.asking.subject import Subject
-from symgrad.check.mending.points import at_other_sizes
+from symgrad.check.oracle.points import at_other_sizes
 
 RNG = np.random.default_rng(3)
 A, P, N = (RNG.normal(size=(4, 3)) for _ in range(3))

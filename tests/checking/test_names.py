@@ -10,6 +10,7 @@ import pytest
 from symgrad import nn
 from symgrad.check import check
 
+rng_of_names = np.random.default_rng(4)
 RNG = np.random.default_rng(12)
 Ix, Iy, It = RNG.normal(size=(3, 2, 4))
 COUNTS = np.array([2.0, 1.0, 3.0])
@@ -121,7 +122,7 @@ def test_factors_have_the_sign_of_what_they_are_named():
     assert found.sentence.startswith("Every entry is -1/(det(A)) (= 0."), found.sentence
     found = check(lambda x, a: a * (x**2).sum(), lambda x, a: 2 * x, x, -0.3, argnums=0, mend=False).diagnosis
     assert found.sentence.startswith("Every entry is 1/a (= -3.333)"), found.sentence
-    found = check(lambda x: (x**2).sum(), lambda x: -2 * x / 5, x, mend=False).diagnosis
+    found = check(lambda x: (x**2).sum(), lambda x: -2 * x / len(x), x, mend=False).diagnosis
     assert found.sentence == "Every entry is -1/5 (= -1/x.shape[0]) times the exact one."
 
 
@@ -343,3 +344,26 @@ def test_factors_that_the_function_computes_are_named(name):
     assert found.sentence.startswith(f"Every entry is {factor}")
     assert found.sentence.endswith("times the exact one.")
     assert found.hint.startswith(hint)
+
+
+def test_the_name_of_a_factor_holds_at_other_points():
+    """2 is 1/temperature where that is 0.5, and n/m where there are eight rows of four."""
+    x, A, y = rng_of_names.normal(size=5), rng_of_names.normal(size=(8, 4)), rng_of_names.normal(size=8)
+
+    def soft(x, temperature):
+        return np.log(np.exp(x / temperature).sum())
+
+    def soft_grad(x, temperature):
+        e = np.exp(x / temperature)
+        return e / e.sum()
+
+    def mean(w, A, y):
+        return ((A @ w - y) ** 2).mean()
+
+    def said(*args):
+        return check(*args, argnums=0, mend=False).diagnosis.sentence
+
+    assert said(soft, soft_grad, x, 0.5) == "Every entry is temperature (= 0.5) times the exact one."
+    assert said(soft, lambda x, t: 2 * soft_grad(x, t) / t, x, 0.5) == "Every entry is 2 times the exact one."
+    by_columns = said(mean, lambda w, A, y: 2 * A.T @ (A @ w - y) / len(w), np.ones(4), A, y)
+    assert by_columns == "Every entry is 2 (= A.shape[0]/w.shape[0]) times the exact one."

@@ -34,7 +34,8 @@ class Case:
     ``seeds`` are the cotangents whose products with the derivative are compared, for sweeps of the tape; None for a
     gradient, where there is but one.  Along the edges that are ``still`` nothing of a change is handed down, as where
     all cancels in the exact gradient (:attr:`Surgeon.idle`).  A ``strict`` case is met to all digits only.
-    Hypotheses that are ``refuted`` are not looked at again when there is more time.
+    Hypotheses that are ``refuted`` are not looked at again when there is more time.  ``again`` gives the derivatives
+    at other arguments, where they are known.
     """
 
     argument: ArgumentReport
@@ -45,6 +46,7 @@ class Case:
     still: Edges = NONE
     strict: bool = False
     refuted: set[Any] = field(default_factory=set)
+    again: Callable[[Any], Any] | None = None
 
     def __post_init__(self) -> None:
         self.name = self.argument.name

@@ -52,6 +52,27 @@ def constant_name(value: Any, case: Case) -> str | None:
     return None
 
 
+def every_name(value: float, case: Case) -> dict[str, str]:
+    """What ``value`` may be of numbers, sizes and arguments without axes, each with its text, the likeliest first."""
+    sign, size = ("-" if value < 0 else ""), abs(value)
+    number, root = (Fraction(x).limit_denominator(100) for x in (size, size * size))
+    shown = str(number) if _near(size, float(number)) else f"sqrt({root})"
+    plain = {sign + shown: sign + shown} if _near(size, float(number)) and number.denominator <= 12 else {}
+    found = plain if number in (2, Fraction(1, 2)) else {}
+    sizes = {text: n for text, n in _sizes(case).items() if n}
+    for form, of in _OF_SIZES.items():
+        fits = {sign + form.format(t): n for t, n in sizes.items() if n > 1 and _near(size, of(n))}
+        texts = {name: form.format(n) if "sqrt" in form else shown for name, n in fits.items()}
+        found |= {name: f"{sign}{text} (= {name})" for name, text in texts.items()}
+    pairs = [f"{sign}{a}/{b}" for a, n in sizes.items() for b, m in sizes.items() if n != m and _near(size, n / m)]
+    found |= {name: f"{sign}{shown} (= {name})" for name in pairs}
+    for form, of in _FORMS.items():
+        made = {form.format(t): of(float(x)) for t, x in _scalars(case) if x and abs(x) != 1}
+        names = ["-" * ((x < 0) != (value < 0)) + name for name, x in made.items() if _near(size, abs(x))]
+        found |= {name: f"{name} (= {value:.4g})" for name in names}
+    return found | plain
+
+
 def _inverse(name: str) -> str:
     top, _, below = name.partition("/")
     if below:
@@ -82,10 +103,7 @@ def _size_name(value: float, case: Case, sign: str) -> str | None:
 
     A ``sign`` stands before each of them.
     """
-    sizes: dict[str, int] = {}
-    for name, shape in _shapes(case):
-        sizes |= {f"{name}.shape[{axis}]": n for axis, n in enumerate(shape)}
-        sizes[f"{name}.size"] = math.prod(shape)
+    sizes = _sizes(case)
     for form, of in _OF_SIZES.items():
         for text, n in sizes.items():
             if n > 2 and _near(value, of(n)):
@@ -98,6 +116,14 @@ def _size_name(value: float, case: Case, sign: str) -> str | None:
             ratio = Fraction(number).limit_denominator(max(sizes.values()))
             return f"{sign}{form.format(ratio)} (= {sign}{form.format(pair)})"
     return None
+
+
+def _sizes(case: Case) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for name, shape in _shapes(case):
+        sizes |= {f"{name}.shape[{axis}]": n for axis, n in enumerate(shape)}
+        sizes[f"{name}.size"] = math.prod(shape)
+    return sizes
 
 
 def _shapes(case: Case) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -144,9 +170,13 @@ _DOUBTFUL = ("{0}/({0} - 1)", "({0} - 1)/{0}")
 
 def _scalar_name(value: float, case: Case) -> str | None:
     """``value`` as an argument without axes, its square or double, or the inverse of one of these."""
-    arguments = [(case.subject.names[k], case.subject.args[k]) for k in case.subject.data]
-    scalars = [(name, a) for name, a in arguments if not a.ndim and a.dtype.kind == "f"]
+    scalars = _scalars(case)
     return _among(value, scalars) or _exponential(value, scalars)
+
+
+def _scalars(case: Case) -> list[tuple[str, Any]]:
+    arguments = [(case.subject.names[k], case.subject.args[k]) for k in case.subject.data]
+    return [(name, a) for name, a in arguments if not a.ndim and a.dtype.kind == "f"]
 
 
 def _total_name(value: float, case: Case) -> str | None:

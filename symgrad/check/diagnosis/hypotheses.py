@@ -22,6 +22,7 @@ from symgrad.check.diagnosis.kinks import decided_elsewhere, let_through
 from symgrad.check.diagnosis.loops import constant_value, every_round, rounds_scaled, rounds_scaled_by_any, some_rounds
 from symgrad.check.diagnosis.others import other_function, other_values
 from symgrad.check.diagnosis.paths import inner_derivative, path, path_with_factor, simple_path, turned
+from symgrad.check.diagnosis.proven import proven_name
 from symgrad.check.diagnosis.rounds import rounds_mixed_up
 from symgrad.check.diagnosis.rules import inside_rule
 from symgrad.check.diagnosis.shapes import explain_shape
@@ -135,10 +136,8 @@ def _factor(case: Case, plain_only: bool = False) -> Diagnosis | None:
     if isinstance(k, float) and abs(k + 1) < 1e-4 and case.meets(-case.g):
         whole = f"The {case.what}" if case.g.size == 1 else "Every entry"
         return Diagnosis("sign", f"{whole} has the wrong sign.", "a minus, or a difference taken the other way round")
-    name = constant_name(k, case)
-    if plain_only and name is None:
-        return None
-    if name is None and case.g.size == 1 and len(case.exact.gradients) > 1:
+    name = proven_name(k, case)
+    if name is None and (plain_only or (case.g.size == 1 and len(case.exact.gradients) > 1)):
         return None  # other arguments tell more of the place
     value = value_name(k, case) if name is None and case.g.size > 2 else None
     text = name or value or number_text(k)

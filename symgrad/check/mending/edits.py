@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.check.mending.places import other_places
 from symgrad.check.mending.routines import Routine
 from symgrad.check.mending.spots import (
     TIGHT,
@@ -62,8 +63,8 @@ def edits(routine: Routine, spots: Sequence[Spot], likely: bool) -> Iterator[Edi
         yield from _swapped(routine.text, spots)
         yield from _of_spots(
             spots, names, partial(_other_functions, functions=functions), _exchanged, _thresholds,
-            partial(_numbers, numbers=numbers), _constants, _names_alike, partial(_completed, longer=longer), _places,
-            _axes, _directions, _alike_besides,
+            partial(_numbers, numbers=numbers), _constants, _names_alike, partial(_completed, longer=longer),
+            other_places, _axes, _directions, _lengths, _branches, _alike_besides,
         )  # fmt: skip
     else:
         yield from _of_spots(
@@ -280,13 +281,18 @@ def _is_number(node: Any) -> bool:
 
 
 def _thresholds(spot: Spot, names: Names) -> Iterator[str]:
-    """A variable, or minus one, in the place of the number that something is compared with: a margin."""
-    if _is_number(spot.node) and isinstance(spot.above, ast.Compare):
+    """A variable, or minus one, in the place of the number that something is compared with: a margin, a bound."""
+    above = spot.above
+    bound = isinstance(above, ast.Call) and called(above) in _BOUNDING and spot.node in above.args
+    if _is_number(spot.node) and (isinstance(above, ast.Compare) or bound):
         for text, held in names:
             if np.asarray(held).dtype.kind == "f":
                 yield text
                 if np.ndim(held) == 0:
                     yield f"-{text}"
+
+
+_BOUNDING = ("clip", "clamp", "maximum", "minimum")
 
 
 def _numbers(spot: Spot, names: Names, numbers: Sequence[str]) -> Iterator[str]:
@@ -395,55 +401,6 @@ _MOVING = ("swapaxes", "transpose", "reshape", "copy", "clip", "detach", "conj",
 _REDUCING = ("sum", "mean", "max", "min", "var", "std", "prod", "softmax", "logsumexp", "cumsum", "flip", "roll")
 
 
-def _places(spot: Spot, names: Names) -> Iterator[str]:
-    """Indices and slices one further on or back, and comparisons with or without equality."""
-    node = spot.node
-    if isinstance(node, ast.Subscript):
-        yield from _moved(spot, node)
-        of = words_of(spot, node.value)
-        yield f"{of}[::-1]"
-        if not isinstance(node.value, ast.Attribute) or of in dict(names):  # np.r_ alone has no end
-            yield from (of, f"{of}.sum()")
-    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-    if isinstance(node, (ast.Assign, ast.AugAssign)) and isinstance(target, ast.Subscript):
-        rest = spot.words.encode()[(target.end_col_offset or 0) - node.col_offset :].decode()
-        yield from (moved + rest for moved in _moved(spot, target) if node.lineno == target.end_lineno)
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        a, b = words_of(spot, node.left), words_of(spot, node.comparators[0])
-        yield from (f"{a} {op} {b}" for op in ("<", "<=", ">", ">="))
-    if isinstance(node, ast.Call) and called(node) == "range":
-        inside = [bare_words(spot, a) for a in node.args]
-        yield f"range({', '.join([*inside[:-1], inside[-1] + ' - 1'])})"
-        yield f"range({', '.join([*inside[:-1], inside[-1] + ' + 1'])})"
-    if is_operand(spot) and isinstance(node, (ast.Name, ast.Attribute)):
-        yield from (f"{spot.words}[{text}]" for text, held in names if _is_index(held))
-        yield f"{spot.words}[::-1]"
-
-
-def _moved(spot: Spot, node: ast.Subscript) -> Iterator[str]:
-    """Parts of an array one further on or back, and at the mirrored place."""
-    of = words_of(spot, node.value)
-    if isinstance(node.slice, (ast.Name, ast.BinOp, ast.Call)):
-        index = bare_words(spot, node.slice)
-        yield from (f"{of}[{index} + 1]", f"{of}[{index} - 1]")
-    if isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2:
-        first, second = map(ast.unparse, node.slice.elts)
-        yield f"{of}[{second}, {first}]"
-        for by in ("+ 1", "- 1"):
-            if isinstance(node.slice.elts[0], (ast.Name, ast.BinOp)):
-                yield f"{of}[{first} {by}, {second}]"
-            if isinstance(node.slice.elts[1], (ast.Name, ast.BinOp)):
-                yield f"{of}[{first}, {second} {by}]"
-    words = ast.unparse(node.slice)
-    for old, new in (("1:", ":-1"), (":-1", "1:"), ("2:", ":-2"), (":-2", "2:"), ("1:", ":"), (":-1", ":")):
-        if old in words and not words.startswith("::"):
-            yield f"{of}[{words.replace(old, new)}]"
-
-
-def _is_index(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) or (isinstance(value, np.ndarray) and value.dtype.kind in "iub")
-
-
 def _names_alike(spot: Spot, names: Names) -> Iterator[str]:
     """One variable in the place of another of its shape, or another length: a step before, another argument."""
     own, above = _own_value(spot, names), spot.above
@@ -504,6 +461,22 @@ def _alike_besides(spot: Spot, names: Names) -> Iterator[str]:
             yield from (f"{words} * {text}", f"{words} / {text}")
             if is_term(spot):
                 yield from (f"{spot.words} + {text}", f"{spot.words} - {text}")
+
+
+def _branches(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
+    """Nothing, on one side of a branch."""
+    if isinstance(spot.above, ast.Call) and called(spot.above) == "where" and spot.node in spot.above.args[1:]:
+        yield "0"
+
+
+def _lengths(spot: Spot, names: Names) -> Iterator[str]:
+    """The length of another array, or along another axis."""
+    node = spot.node
+    if isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") == "shape":
+        yield from (f"len({text})" for text, held in names if np.ndim(held))
+        yield from (f"{text}.shape[{k}]" for text, held in names for k in range(1, np.ndim(held)))
+    elif isinstance(node, ast.Call) and called(node) == "len":
+        yield from (f"{text}.shape[{k}]" for text, held in names for k in range(1, np.ndim(held)))
 
 
 def _own_value(spot: Spot, names: Names) -> Any:

@@ -14,7 +14,17 @@ from symgrad.check.asking.arrays import as_array
 from symgrad.check.mending.routines import Routine
 from symgrad.check.mending.spots import Edit, Spot, enclosed, is_factor, is_operand, is_term, spots_of
 
-FACTORS = ("inner derivative", "local factor", "local derivative", "factor", "term", "terms", "entry", "function")
+FACTORS = (
+    "inner derivative",
+    "local factor",
+    "local derivative",
+    "factor",
+    "term",
+    "terms",
+    "entry",
+    "function",
+    "other function",
+)
 TERMS = ("term", "terms", "entry", "axis", "missing sum", "other function")
 """Kinds of diagnosis where a factor may be missing, and a term."""
 
@@ -144,7 +154,7 @@ class Values:
         inner = [form.format(a, b, c) for a in few for b, c in itertools.combinations_with_replacement(few, 2)]
         inner += [f"{a} * ({b} @ {c})" for a in few for b, c in itertools.combinations_with_replacement(few, 2)]
         yield from self._distinct(
-            [*named, *self._written(), *means, *products, *matrices, *outer, *quotients, *threes, *inner]
+            [*named, "2", *self._written(), *means, *products, *matrices, *outer, *quotients, *threes, *inner]
         )
 
     def _distinct(self, candidates: Sequence[str]) -> Iterator[tuple[str, Any]]:

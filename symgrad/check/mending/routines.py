@@ -41,6 +41,7 @@ class Routine:
     ``text`` is that of its definition, indented as little as it can be, ``tree`` the syntax of it, ``body`` where its
     first statement begins, ``first`` the number of its first line in the file; ``ran`` holds the lines of the file that
     ran, ``shared`` those that the function under the derivative runs as well, ``held`` what its variables held last.
+    ``repeated`` are the lines that stand in the function under the derivative in the same words.
     """
 
     function: FunctionType
@@ -51,6 +52,7 @@ class Routine:
     ran: set[int]
     shared: set[int]
     held: dict[str, Any] = field(default_factory=dict)
+    repeated: set[str] = field(default_factory=set)
 
     @property
     def file(self) -> str:
@@ -108,8 +110,15 @@ def routines(run: Callable[[], Any], besides: Callable[[], Any]) -> list[Routine
         if id(code) not in inner:
             made = _routine(code, seen, others)
             if made is not None:
+                made.repeated = _words_of({c: lines for c, lines in others.lines.items() if c not in seen.lines})
                 found.append(made)
     return found
+
+
+def _words_of(ran: dict[CodeType, set[int]]) -> set[str]:
+    """The lines that ran, but those that give a result."""
+    words = {linecache.getline(code.co_filename, k).strip() for code, lines in ran.items() for k in lines}
+    return {line for line in words if not line.startswith("return ")}
 
 
 class _Seen:

@@ -26,10 +26,10 @@ from symgrad.check.asking.subject import Subject
 from symgrad.check.mending.edits import edits, held_data
 from symgrad.check.mending.informed import informed_edits
 from symgrad.check.mending.pairs import Change, Pairs
-from symgrad.check.mending.points import Design, at_other_sizes, at_other_values, design_of
 from symgrad.check.mending.routines import NotThisText, Routine, routines
-from symgrad.check.mending.spots import Edit, Spot, is_shared, probes, spots_of
+from symgrad.check.mending.spots import Edit, Spot, is_repeated, is_shared, probes, spots_of
 from symgrad.check.oracle.exact import exact_gradient
+from symgrad.check.oracle.points import Design, at_other_sizes, at_other_values, design_of
 from symgrad.check.report import ArgumentReport, Mend
 
 _WANTED = ContextVar("whether mends are looked for", default=True)
@@ -62,7 +62,7 @@ class Search:
         self._pairs = Pairs(arguments)
         self._likely = True
         self._rng = np.random.default_rng(5)
-        self._places: dict[int, list[tuple[Routine, list[Spot]]]] = {}
+        self._places: dict[Rank, list[tuple[Routine, list[Spot]]]] = {}
 
     def go_on(self, seconds: float, end: float, likely: float = 0.0, two: bool = False) -> Mend | None:
         """The change that makes the whole derivative right; None while none is found.
@@ -172,11 +172,11 @@ class Search:
             return
         found = _quietly(lambda: routines(self._gradients, self._values)) or []
         for shared in (False, True):
-            ranked: dict[int, list[tuple[Routine, list[Spot]]]] = {}
+            ranked: dict[Rank, list[tuple[Routine, list[Spot]]]] = {}
             for routine in found:
                 for rank, spots in self._by_rank(routine, took, shared).items():
                     ranked.setdefault(rank, []).append((routine, spots))
-            self._places = self._places or {rank: those for rank, those in ranked.items() if rank < _UNKNOWN}
+            self._places = self._places or {rank: those for rank, those in ranked.items() if rank[1] < _UNKNOWN}
             for (_, those), self._likely in _stages(ranked):
                 for tries in zip_longest(*(_edits_of(routine, spots, self._likely) for routine, spots in those)):
                     yield from filter(None, tries)
@@ -187,18 +187,19 @@ class Search:
         made: list[Any] | None = _quietly(lambda: [as_array(v) for _, v in output_leaves(self.given.f(*at))])
         return made
 
-    def _by_rank(self, routine: Routine, took: float, shared: bool) -> dict[int, list[Spot]]:
+    def _by_rank(self, routine: Routine, took: float, shared: bool) -> dict[Rank, list[Spot]]:
         """The expressions of a function: those first that move what is wrong, and nothing else.
 
+        What people copied from the function under the derivative comes last.
         They are its own, or the ``shared`` ones, which the function under the derivative runs, too, and whose values
         are not its result: what a forward pass keeps, or the gradient that it computes beside.
         """
-        every, ranked = [s for s in spots_of(routine) if is_shared(s, routine) == shared], dict[int, list[Spot]]()
+        every, ranked = [s for s in spots_of(routine) if is_shared(s, routine) == shared], dict[Rank, list[Spot]]()
         soon = len(every) * took * (1 + shared) < SLOWEST
         for spot in every:
             rank = self._rank(routine, spot, shared) if soon else _UNKNOWN
             if rank is not None:
-                ranked.setdefault(rank, []).append(spot)
+                ranked.setdefault((is_repeated(spot, routine), rank), []).append(spot)
         return ranked
 
     def _rank(self, routine: Routine, spot: Spot, shared: bool) -> int | None:
@@ -316,6 +317,9 @@ _NUMBERS, _LETTERS = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])"), re.compile
 _UNKNOWN, _PART = 2, 3
 """The ranks of an expression of which it is not known what it moves, and of one that moves too little."""
 
+Rank = tuple[bool, int]
+"""Whether an expression is repeated, and its rank."""
+
 MOST_FAR, MOST_TURNED = 2, 6
 """Points farther away at which a change has to be right as well, and of those with other signs for conditions."""
 
@@ -329,11 +333,11 @@ MOST_PAIRS = 40
 Texts = list[tuple[Routine, str]]
 
 
-def _stages(ranked: dict[int, Any]) -> Iterator[tuple[Any, bool]]:
+def _stages(ranked: dict[Rank, Any]) -> Iterator[tuple[Any, bool]]:
     """Expressions by rank: the likely changes of all that may be the mistake first, then all others."""
-    whole = sorted((item for item in ranked.items() if item[0] != _PART), key=itemgetter(0))
-    yield from ((item, likely) for likely in (True, False) for item in whole)
-    yield from (((_PART, ranked[_PART]), likely) for likely in (True, False) if _PART in ranked)
+    order = sorted(ranked.items(), key=itemgetter(0))
+    whole, part = ([item for item in order if (item[0][1] == _PART) == of_part] for of_part in (False, True))
+    yield from ((item, likely) for items in (whole, part) for likely in (True, False) for item in items)
 
 
 def _edits_of(routine: Routine, spots: Sequence[Spot], likely: bool) -> Iterator[Change]:

@@ -32,6 +32,7 @@ class Spot(NamedTuple):
     end: int
     words: str
     value: tuple[int, int] | None  # where the value stands that its statement writes
+    compared: bool  # a little change of what is compared shows nowhere
 
 
 _SIZED = frozenset(
@@ -55,9 +56,9 @@ def spots_of(routine: Routine) -> Iterator[Spot]:
     def ends(node: Any) -> tuple[int, int]:
         return offset(node.lineno, node.col_offset), offset(node.end_lineno, node.end_col_offset)
 
-    stack: list[tuple[Any, Any, Any]] = [(child, root, None) for child in reversed(_bodies(root))]
+    stack: list[tuple[Any, Any, Any, bool]] = [(child, root, None, False) for child in reversed(_bodies(root))]
     while stack:
-        node, above, value = stack.pop()
+        node, above, value, compared = stack.pop()
         if isinstance(node, (ast.Assign, ast.AugAssign)) and sizes & _written(node):
             continue
         if isinstance(node, ast.stmt):
@@ -66,12 +67,13 @@ def spots_of(routine: Routine) -> Iterator[Spot]:
         if isinstance(node, ast.Call) and not is_call(node):
             pass  # what it is told stays as it is
         elif isinstance(node, ast.Tuple) and isinstance(above, ast.Return):  # several gradients, each by itself
-            stack.extend((each, node, ends(each)) for each in reversed(node.elts))
+            stack.extend((each, node, ends(each), False) for each in reversed(node.elts))
         else:
-            stack.extend((child, node, value) for child in reversed(list(ast.iter_child_nodes(node))))
+            below = compared or isinstance(node, ast.Compare)
+            stack.extend((child, node, value, below) for child in reversed(list(ast.iter_child_nodes(node))))
         if isinstance(node, (ast.expr, ast.stmt)) and _is_seen(node, routine):
             start, end = ends(node)
-            yield Spot(node, above, start, end, text[start:end], value)
+            yield Spot(node, above, start, end, text[start:end], value, compared)
 
 
 def _first_writing(node: Any) -> Any:
@@ -85,9 +87,15 @@ def is_shared(spot: Spot, routine: Routine) -> bool:
     return not _lines(spot.node, routine) & routine.ran - routine.shared
 
 
+def is_repeated(spot: Spot, routine: Routine) -> bool:
+    """Whether the function under the derivative has all lines of an expression in the same words."""
+    lines = routine.text.splitlines()[spot.node.lineno - 1 : spot.node.end_lineno]
+    return routine.repeated.issuperset(map(str.strip, lines))
+
+
 def probes(spot: Spot, text: str) -> list[Edit]:
     """A value a little off, and that which its statement writes: they show what depends on it."""
-    own = is_operand(spot) and not isinstance(spot.node, (ast.Constant, ast.Compare))
+    own = is_operand(spot) and not spot.compared and not isinstance(spot.node, (ast.Constant, ast.Compare))
     places = [*([(spot.start, spot.end)] if own else []), *([spot.value] if spot.value is not None else [])]
     return [Edit(a, b, f"(({text[a:b]}) * 1.0009765625 + 0.0009765625)") for a, b in places]
 

@@ -1,4 +1,4 @@
-"""Other points at which a change has to be right: values that are of the same design as the given ones, and sizes."""
+"""Other points at which a change or a name has to be right: values of the same design as the given ones, and sizes."""
 
 from __future__ import annotations
 
