@@ -64,3 +64,43 @@ def test_numbers_beside_arrays_in_single_precision():
 
     assert check(f, grad, 0.2, Z, t, argnums=0)
     assert not check(f, lambda *args: grad(*args, factor=1 + 1e-6), 0.2, Z, t, argnums=0)
+
+
+def mixture(logits, x):
+    z = x[:, None] - np.arange(3.0)
+    a = logits - np.log(np.exp(logits).sum())
+    return -np.log(np.exp(a - z**2 / 2).sum(axis=1)).sum()
+
+
+def mixture_gradient(logits, x):
+    p = np.exp(logits) / np.exp(logits).sum()
+    r = p * np.exp(-((x[:, None] - np.arange(3.0)) ** 2) / 2)
+    r = r / r.sum(axis=1, keepdims=True)
+    return len(x) * p - r.sum(axis=0)
+
+
+def test_a_gradient_of_which_nothing_but_rounding_is_left():
+    """At its minimum a gradient is the difference of equal parts: 6.3e-14 where another formula has 6.4e-14."""
+    from_all_sides = np.concatenate([np.zeros(5), np.ones(5), np.full(5, 2.0)])
+    for size in (1e-12, 1e-9, 1e-6):
+        logits = size * RNG.normal(size=3)
+        report = check(mixture, mixture_gradient, logits, from_all_sides, argnums=0)
+        assert report.ok, report
+        assert not check(mixture, lambda *a: mixture_gradient(*a) + 1e-10, logits, from_all_sides, argnums=0)
+
+
+def test_a_variance_of_arrays_divides_by_n_where_it_hardly_shows():
+    """Beside an epsilon that is 1e-7 of the gradient, and 1e-12 of the value: the variance of tensors was taken."""
+
+    def f(x):
+        return (((x - x.mean(axis=0)) / np.sqrt(x.var(axis=0) + 1e-5)) ** 3).sum()
+
+    def grad(x):
+        s = np.sqrt(x.var(axis=0) + 1e-5)
+        h = (x - x.mean(axis=0)) / s
+        g = 3 * h**2
+        return (g - g.mean(axis=0) - h * (g * h).mean(axis=0)) / s
+
+    for size in (1e-4, 1e-5, 1e-6):
+        report = check(f, grad, size * RNG.normal(size=(6, 3)))
+        assert report.ok, report

@@ -52,6 +52,7 @@ class Subject:
         self.functions: list[str] = []
         self.as_arrays = False  # arguments are given ndarray's methods, in place of a tensor's
         self.same_on_own = False  # its values on arrays are known to be those on tensors
+        self.apart = 0.0  # how far these are apart, relative to the largest
 
     @property
     def is_foreign(self) -> bool:
