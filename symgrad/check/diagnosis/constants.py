@@ -62,7 +62,7 @@ def every_name(value: float, case: Case) -> dict[str, str]:
     sizes = {text: n for text, n in _sizes(case).items() if n}
     for form, of in _OF_SIZES.items():
         fits = {sign + form.format(t): n for t, n in sizes.items() if n > 1 and _near(size, of(n))}
-        texts = {name: form.format(n) if "sqrt" in form else shown for name, n in fits.items()}
+        texts = {name: form.format(n) if "sqrt" in form and "sqrt" in shown else shown for name, n in fits.items()}
         found |= {name: f"{sign}{text} (= {name})" for name, text in texts.items()}
     pairs = [f"{sign}{a}/{b}" for a, n in sizes.items() for b, m in sizes.items() if n != m and _near(size, n / m)]
     found |= {name: f"{sign}{shown} (= {name})" for name in pairs}
