@@ -11,8 +11,16 @@ from symgrad.tape import overriding
 
 __all__ = [
     "DisableTorchFunction", "DisableTorchFunctionSubclass", "_LinAlgError", "_current_graph_task_id",
-    "_disabled_torch_function_impl",
+    "_disabled_torch_function_impl", "_get_tracing_state", "_log_api_usage_once",
 ]  # fmt: skip
 
 DisableTorchFunction = DisableTorchFunctionSubclass = overriding.disabled
 _disabled_torch_function_impl = overriding.not_overriding
+
+
+def _get_tracing_state() -> None:
+    """None: what is traced here runs as it always does."""
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Nothing is counted here."""

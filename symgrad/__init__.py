@@ -135,9 +135,9 @@ _TYPES = {"bool": bool_, "float": float32, "int": int32}
 """torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
 _MODULES = (
     "_C", "_dynamo", "_higher_order_ops", "amp", "array_api", "backends", "compiler", "cuda", "distributed",
-    "distributions", "fft", "func", "implicit", "library", "linalg", "masked", "multiprocessing", "nn", "optim",
-    "overrides", "parallel", "profiler", "return_types", "signal", "sparse", "special", "testing", "types", "utils",
-    "version",
+    "distributions", "fft", "func", "futures", "implicit", "library", "linalg", "masked", "multiprocessing", "nn",
+    "optim", "overrides", "parallel", "profiler", "quasirandom", "return_types", "signal", "sparse", "special",
+    "testing", "types", "utils", "version",
 )  # fmt: skip
 
 

@@ -522,6 +522,7 @@ from symgrad.tensor.borrowed import frombuffer as frombuffer
 from symgrad.tensor.creation import full as full
 from symgrad.tensor.creation import full_like as full_like
 from symgrad import func as func
+from symgrad import futures as futures
 def gammaln(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """log|Γ(input)|."""
 @overload
@@ -981,6 +982,7 @@ def qr(input: Operand, some: _bool = True, *, out: Sequence[Tensor] | None = Non
     """Q and R with input = Q R, reduced if ``some``."""
 def quantile(input: Operand, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
     """The ``q``-quantiles (levels in [0, 1]) of all entries or along ``dim``; nan when an entry is."""
+from symgrad import quasirandom as quasirandom
 def rad2deg(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Radians in degrees."""
 def rad2deg_(input: Operand) -> Tensor:

@@ -41,6 +41,16 @@ from torch.version import cuda
 from torch.library import custom_op, infer_schema, opcheck
 from torch.jit import ScriptModule, script_method, Final
 from functorch import make_functional, make_functional_with_buffers, combine_state_for_ensemble, vmap, grad, jacrev
+from torch.nn.modules.module import _IncompatibleKeys
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+from torch.nn.utils import fuse_linear_bn_eval
+from torch.distributions.multivariate_normal import _batch_mv, _batch_mahalanobis, _precision_to_scale_tril
+from torch.quasirandom import SobolEngine
+from torch.futures import Future
+from torch.cuda import synchronize, Event, Stream
+from torch._C import _get_tracing_state
+from torch.compiler import allow_in_graph
+from torch.jit import TracerWarning
 import torch.multiprocessing as mp
 import torch.distributed as dist
 import functorch
@@ -114,3 +124,29 @@ def test_processes():
     assert mp.get_sharing_strategy() in mp.get_all_sharing_strategies()
     with pytest.raises(ValueError, match="set_sharing_strategy"):
         mp.set_sharing_strategy("wires")
+
+
+def test_what_needs_a_gpu_is_refused_when_it_is_called():
+    for name in ("synchronize", "Event", "Stream", "current_stream", "get_device_name"):
+        with pytest.raises(RuntimeError, match=rf"cuda\.{name}\(\): there is no GPU"):
+            getattr(sg.cuda, name)()
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        sg.cuda.nothing  # noqa: B018
+
+
+def test_futures():
+    later = sg.futures.Future()
+    seen = []
+    later.add_done_callback(lambda future: seen.append(future.value()))
+    failed = later.then(lambda future: future.value() / 0)
+    with pytest.raises(RuntimeError, match="nothing was set"):
+        later.wait()
+    later.set_result(2)
+    later.add_done_callback(lambda future: seen.append(-future.value()))
+    assert (seen, later.done(), failed.done()) == ([2, -2], True, True)
+    with pytest.raises(ZeroDivisionError):
+        failed.wait()
+    with pytest.raises(RuntimeError, match="was set before"):
+        later.set_result(3)
+    assert sg.futures.wait_all([later, sg.jit.fork(max, 1, 5)]) == [2, 5]
+    assert sg.futures.collect_all([]).wait() == []

@@ -50,6 +50,10 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, rea
     return fn if fn is not None else lambda function: function
 
 
+allow_in_graph = disable
+"""torch's name for functions that it takes as they are."""
+
+
 @overload
 def compile(
     target: Recorded | Sequence[Any] | dict[Any, Any], /, *args: Any, name: str | None = None, stable: bool = True

@@ -17,7 +17,7 @@ from typing import Any
 
 from symgrad.compiler.jit import jit
 
-__all__ = ["Future", "jit"]
+__all__ = ["jit"]
 
 
 def _as_it_is(function: Any = None, *_: Any, **__: Any) -> Any:
@@ -40,25 +40,17 @@ def _is_of(value: Any, kind: Any) -> bool:
     return any(_is_of(value, one) for one in inside)
 
 
-class Future:
-    """What ``fork`` gives: a call, which is made at once."""
+def _fork(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """A call, which is made at once."""
+    from symgrad.futures import Future
 
-    def __init__(self, made: Any):
-        self._made = made
-
-    def wait(self) -> Any:
-        """What the call gave."""
-        return self._made
-
-    value = wait
-
-    def done(self) -> bool:
-        """True."""
-        return True
+    made: Future[Any] = Future()
+    made.set_result(function(*args, **kwargs))
+    return made
 
 
-def _fork(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
-    return Future(function(*args, **kwargs))
+class TracerWarning(Warning):
+    """What torch warns of where a trace may not hold for other arguments; code silences it."""
 
 
 class _Scripted:
@@ -86,11 +78,11 @@ _ROOM = {
     "annotate": lambda _kind, value: value,
     "Attribute": lambda value, _kind: value,
     "Final": typing.Final,
-    "Future": Future,
+    "TracerWarning": TracerWarning,
     "ScriptModule": _Scripted(),
     "fork": _fork,
     "isinstance": _is_of,
-    "wait": Future.wait,
+    "wait": lambda future: future.wait(),
 }
 for _name, _value in _ROOM.items():
     setattr(jit, _name, _value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from symgrad.cuda import amp
 from symgrad.errors import DeviceError, OutOfMemoryError
 
@@ -119,3 +121,26 @@ def is_initialized() -> bool:
     False
     """
     return False
+
+
+def _refusing(name: str) -> Any:
+    """A function, or a class, that only programs with a GPU call."""
+
+    def refuse(*_: object, **__: object) -> Any:
+        raise DeviceError(f"cuda.{name}(): there is no GPU here: symgrad computes with NumPy, on the CPU.")
+
+    refuse.__name__ = refuse.__qualname__ = name
+    return refuse
+
+
+_WITH_A_GPU = (
+    "Event", "ExternalStream", "Stream", "current_stream", "default_stream", "get_device_capability",
+    "get_device_name", "get_device_properties", "get_rng_state", "ipc_collect", "mem_get_info", "memory_summary",
+    "reset_peak_memory_stats", "set_device", "set_rng_state", "stream", "synchronize",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WITH_A_GPU:
+        return _refusing(name)
+    raise AttributeError(f"module 'symgrad.cuda' has no attribute {name!r}: there is no GPU here.")

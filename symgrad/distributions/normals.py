@@ -153,7 +153,7 @@ class Spread(Distribution):
         self._factor = {
             "scale_tril": lambda: matrix,
             "covariance_matrix": lambda: _LINALG["cholesky"](matrix),
-            "precision_matrix": lambda: _factor_of_inverse(matrix),
+            "precision_matrix": lambda: _precision_to_scale_tril(matrix),
         }[name]()
 
     @property
@@ -264,7 +264,7 @@ class MultivariateNormal(Spread, NormalVectors):
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Values by which the parameters can be differentiated."""
         noise = room(self._extended_shape(sample_shape), self.loc).normal_()
-        return self.loc + (self._factor @ noise.unsqueeze(-1)).squeeze(-1)
+        return self.loc + _batch_mv(self._factor, noise)
 
     def _factors(self) -> list[Any]:
         return [self._factor]
@@ -346,7 +346,7 @@ class LowRankMultivariateNormal(NormalVectors):
         shape = self._extended_shape(sample_shape)
         of_factor = room((*shape[:-1], self.cov_factor.shape[-1]), self.loc).normal_()
         of_diagonal = room(shape, self.loc).normal_()
-        return self.loc + (self.cov_factor @ of_factor.unsqueeze(-1)).squeeze(-1) + self.cov_diag.sqrt() * of_diagonal
+        return self.loc + _batch_mv(self.cov_factor, of_factor) + self.cov_diag.sqrt() * of_diagonal
 
     def _shrunk(self, B: Any) -> Any:
         """L⁻¹ Wᵀ B, where L Lᵀ is the small matrix C."""
@@ -363,7 +363,20 @@ class LowRankMultivariateNormal(NormalVectors):
         return (B * scaled).sum((-2, -1)) - self._shrunk(scaled).pow(2).sum((-2, -1))
 
 
-def _factor_of_inverse(P: Any) -> Any:
+# The functions below have torch's private names, which programs with distributions of their own import.
+
+
+def _batch_mv(bmat: Any, bvec: Any) -> Any:
+    """Matrices times vectors."""
+    return (bmat @ bvec.unsqueeze(-1)).squeeze(-1)
+
+
+def _batch_mahalanobis(bL: Any, bx: Any) -> Any:
+    """xᵀ (L Lᵀ)⁻¹ x for lower triangular L, of a batch."""
+    return _LINALG["solve_triangular"](bL, bx.unsqueeze(-1), upper=False).pow(2).sum((-2, -1))
+
+
+def _precision_to_scale_tril(P: Any) -> Any:
     """The lower Cholesky factor of P⁻¹, by that of P with both axes reversed."""
     turned = _LINALG["cholesky"](P.flip((-2, -1))).flip((-2, -1)).mT
     return _LINALG["solve_triangular"](turned, creation.eye(P.shape[-1], dtype=P.dtype), upper=False)

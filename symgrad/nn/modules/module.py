@@ -20,6 +20,7 @@ from symgrad.nn.modules.holding import (
     register_module_parameter_registration_hook,
 )
 from symgrad.nn.modules.state import Keeper
+from symgrad.nn.modules.state import _IncompatibleKeys as _IncompatibleKeys  # a private name that programs import
 
 __all__ = [
     "Module",

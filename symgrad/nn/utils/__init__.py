@@ -43,8 +43,15 @@ if TYPE_CHECKING:
 _ROOMS = {
     "symgrad.nn.utils.norms": ("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"),
     "symgrad.nn.utils.init": ("skip_init",),
+    "symgrad.nn.utils.fusion": (
+        "fuse_conv_bn_eval",
+        "fuse_conv_bn_weights",
+        "fuse_linear_bn_eval",
+        "fuse_linear_bn_weights",
+    ),
 }
 _MODULES = {
+    "fusion": "symgrad.nn.utils.fusion",
     "init": "symgrad.nn.utils.init",
     "parametrizations": "symgrad.nn.utils.parametrizations",
     "parametrize": "symgrad.nn.utils.parametrize",
