@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, fixed, front, is_complex, length_of, primitive, sampling, shape_of
+from symgrad.op import Op, fixed, front, is_complex, length_of, of_this_length, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import glanced
 from symgrad.ops.elementwise.complex import complex_of, conj, real
@@ -85,7 +86,7 @@ def _sized(x: Any, sizes: Sequence[int | None], dims: Sequence[int]) -> Any:
                 raise ShapeError(f"Invalid number of data points ({size}) specified")
             have = length_of(x, dim)
             if size < have:
-                x = narrow(x, dim, 0, have - (shape_of(x)[dim] - size))
+                x = narrow(x, dim, 0, *of_this_length(x, dim, [operator.index(size)]))
             else:
                 change[dim] = (0, fixed(size - have))
     return pad_axes(x, change) if change else x

@@ -233,8 +233,11 @@ class Shaped:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape; rules ask for it under the name that all arguments offer."""
-        return self.raw_shape
+        """The shape; rules ask for it under the name that all arguments offer.
+
+        In passes that are recorded its sizes remember that they are sizes, as those of tensors do.
+        """
+        return tuple(map(Size, self.raw_shape)) if self.record else self.raw_shape
 
     @property
     def turned(self) -> bool:

@@ -44,11 +44,7 @@ def halves(x):
 
 FIXED = {
     "a loop": rows,
-    "halves": halves,
-    "half": lambda x: (x[: x.shape[0] // 2 + 1] ** 2).sum(),
-    "waves": lambda x: (sg.fft.rfft(x).abs() ** 3).sum(),
     "reshape": lambda x: x.reshape(2, -1).prod(0).sum(),
-    "chunk": lambda x: math.prod(x.chunk(2)).sum(),
     "no simple rule": lambda x: (x * x).sum() * math.sin(len(x)),
     "a condition that C asks": lambda x: (x * x).sum() * (2 if math.sqrt(len(x)) > 3 else 3),
 }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 from collections.abc import Sequence
 from numbers import Number
-from operator import index as whole
 from typing import Any
 
 import numpy as np
@@ -56,8 +57,15 @@ concat_op: Op = primitive(
 )
 
 
+_FEW = 8
+"""Arguments of which a sum of lengths remembers each."""
+
+
 def _offset(xs: Sequence[Any], i: int, dim: int) -> Any:
+    """Where the argument ``i`` begins in what was joined; behind a few others that is made of their lengths."""
     before = xs[:i]
+    if 0 < i <= _FEW and hasattr(before[0], "raw_shape"):
+        return functools.reduce(operator.add, [length_of(x, dim) for x in before])
     try:
         sizes = [x.raw_shape[dim] for x in before]  # of thousands of pieces, each asks for its place
     except AttributeError:
@@ -89,8 +97,8 @@ def _slice_text(start: Any, length: Any) -> str:
 
 
 def _narrow(x: Any, dim: int, start: int, length: int) -> Any:
-    first = whole(start)  # numbers for NumPy, which need not remember what they are made of
-    return x[(*(slice(None),) * dim, slice(first, first + whole(length)))]
+    first = operator.index(start)  # numbers for NumPy, which need not remember what they are made of
+    return x[(*(slice(None),) * dim, slice(first, first + operator.index(length)))]
 
 
 narrow_op: Op = primitive(
@@ -311,9 +319,18 @@ def split(input: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, .
     sizes = given.tolist() if hasattr(given, "tolist") else given
     fits.parted(sizes, total, dim)
     if isinstance(sizes, int):
+        made, sizes = sizes, operator.index(sizes)
         if total and sizes:
-            fixed(-(-length_of(input, axis) // sizes))  # a program may count them
+            length, count = length_of(input, axis), total // sizes
+            if count * sizes == total and hasattr(made, "is_share") and made.is_share(length, count):
+                return _shares(input, axis, count)
+            fixed(made)
+            fixed(-(-length // sizes))  # a program may count them
         sizes = [min(sizes, total - k) for k in range(0, total, sizes)] if total else [0]
+    starts = [*itertools.accumulate(sizes, initial=0)][:-1]
+    if total and any(hasattr(n, "fixed") for n in sizes) and all(hasattr(s, "fixed") for s in starts[1:]):
+        fixed(length_of(input, axis) - (starts[-1] + sizes[-1]))
+        return tuple([narrow_op(input, dim=axis, start=s, length=n) for s, n in zip(starts, sizes, strict=True)])
     if sizes and total:
         # Of another length, the last range is another one.
         return _ranges(input, axis, sizes, [*sizes[:-1], *of_this_length(input, axis, sizes[-1:])])
@@ -326,6 +343,13 @@ def _ranges(x: Any, axis: int, sizes: Sequence[int], lengths: Sequence[int]) -> 
     return tuple([narrow_op(x, dim=axis, start=s, length=n) for s, n in zip(starts, lengths, strict=False)])
 
 
+def _shares(x: Any, axis: int, count: int) -> tuple[Any, ...]:
+    """As many ranges of one length, which fill an axis."""
+    whole = length_of(x, axis)
+    length = whole.share(count) if hasattr(whole, "share") else whole // count
+    return tuple([narrow_op(x, dim=axis, start=length * k, length=length) for k in range(count)])
+
+
 @front("chunk", op=narrow_op)
 def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     """At most ``chunks`` ranges of an axis, all but the last of equal size."""
@@ -336,6 +360,8 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
         raise ShapeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     axis = axis_of(dim, len(shape))
     total = shape[axis]
+    if total and total % chunks == 0:
+        return _shares(input, axis, chunks)
     part = -(-total // chunks)
     sizes = [min(part, total - k) for k in range(0, total, part)] if total else [0] * chunks
     return _ranges(input, axis, sizes, of_this_length(input, axis, sizes))

@@ -30,20 +30,58 @@ def total_size(sizes: Sequence[Any], signs: Sequence[int] | None = None) -> Any:
     number, parts = 0, dict[str, int]()
     order: list[str] = []
     for size, outer in zip(sizes, signs or [1] * len(sizes), strict=True):
-        for inner, part in signed_parts(str(size)):
-            by = outer * inner
+        for inner, whole in signed_parts(str(size)):
+            by, part = _without_count(whole)
+            by *= outer * inner
             if part.isdigit():
                 number += by * int(part)
             else:
                 parts[part] = parts.get(part, 0) + by
                 order.append(part)
+    slices = _of_slices(parts)
     text = ""
     for part in order:
-        if parts[part] > 0:
+        if parts.get(part, 0) > 0:
             text, parts[part] = f"{text}+{part}", parts[part] - 1
     for part, count in parts.items():
         text += f"-{part}" * -count
+    text += slices
     return f"{text}{number:+d}".lstrip("+") if text and number else text.lstrip("+") or number
+
+
+_SHARE = re.compile(r"len\(range\((.+)\)\[(\d+)::(\d+)\]\)")
+"""A share: ``len(range(n)[1::2])`` is one half of n, as slices that begin at 0 have other texts."""
+
+
+def share_size(size: str, k: int) -> str:
+    """One of ``k`` shares of a size that they fill.
+
+    >>> share_size("n", 2), total_size(["n", share_size("n", 2)], (1, -1)), product_size(2, share_size("n", 2))
+    ('len(range(n)[1::2])', 'len(range(n)[1::2])', 'n')
+    """
+    return f"len(range({size})[{k - 1}::{k}])"
+
+
+def _without_count(part: str) -> tuple[int, str]:
+    """How often a product with the length of a slice is counted, and the others of its factors."""
+    if "len(" not in part:
+        return 1, part
+    factors = _factors(part)
+    others = [factor for factor in factors if not factor.isdigit()]
+    return math.prod(int(factor) for factor in factors if factor.isdigit()), "*".join(others)
+
+
+def _of_slices(parts: dict[str, int]) -> str:
+    """Take the lengths of slices out of a sum, and what they are shares of, which these fill together."""
+    text = ""
+    for part in [part for part in parts if "len(" in part]:
+        count = parts.pop(part)
+        if (share := _SHARE.fullmatch(part)) is not None:
+            whole, k = share[1], int(share[3])
+            count += k * parts.pop(whole, 0)
+            part, count = (whole, count // k) if count % k == 0 else (part, count)
+        text += f"{count:+d}*{part}".replace("+1*", "+").replace("-1*", "-") if count else ""
+    return text
 
 
 def product_size(a: Any, b: Any) -> Any:

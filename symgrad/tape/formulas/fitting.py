@@ -23,6 +23,8 @@ def compared(reading: Reading, asked: Sequence[Comparison]) -> list[Term]:
             if sides[0] is not sides[1]:
                 op = lookup(name)
                 found[(op if answer else lookup(str(op.opposite)))(*sides)] = None
+    for size, k in reading.shared:
+        found[lookup("eq")(lookup("remainder")(size_letter(size), number(k)), number(0))] = None
     return list(found)
 
 
@@ -36,8 +38,7 @@ def asked(reading: Reading) -> list[Term]:
         reading.unclear = reading.unclear | reading.letters.keys()
     unclear = {reading.letters[n]: n for n in sorted(reading.unclear) if n in reading.letters}
     found += [lookup("eq")(size_letter(letter), number(n)) for letter, n in unclear.items()]
-    # Sizes of leaves, each of which was found to be made of the others.
-    return found + [lookup("eq")(size_letter(reading.letters[n]), size_letter(s)) for n, s in reading.joint.items()]
+    return found + [lookup("eq")(size_letter(size), size_letter(other)) for size, other in reading.alike]
 
 
 def has_sizes(term: Term) -> bool:
@@ -110,6 +111,8 @@ def _fill(ranges: list[tuple[int, int]], size: int) -> bool:
 def _range_taken(node: Any) -> Iterator[tuple[int, int, int]]:
     """The axes of which a node takes an entry, or a range, by numbers from the start: with its start and stop."""
     name, params = node.op.name, node.params or {}
+    if any(value.__class__ is Size for value in params.values()):
+        return  # which tells its size at other sizes
     if name == "select":
         yield params["dim"], params["index"], params["index"] + 1
     elif name == "narrow":

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from symgrad.errors import ShapeError
 from symgrad.formula.term import Term
 from symgrad.op import Rest
-from symgrad.ops.shapes.sizes import letters_of, product_size, size_value
+from symgrad.ops.shapes.sizes import letters_of, product_size, share_size, size_value, total_size
 from symgrad.tape.formulas.constants import Guess
 from symgrad.tape.formulas.lost_sizes import sizes_read
 from symgrad.tape.formulas.parts import Part
-from symgrad.tape.formulas.sizes import Size
+from symgrad.tape.formulas.sizes import SHARE, TURNED, Size, is_written
 
 
 class Lettering:
@@ -35,6 +36,10 @@ class Lettering:
         """Sizes that numbers of users may be, too, as the shapes do not fit otherwise."""
         self.joint: dict[int, str] = {}
         """Sizes of leaves that the program composes, too."""
+        self.alike: dict[tuple[str, str], None] = {}
+        """Sizes of leaves, and those that the program composes, which are taken for them."""
+        self.sharing = False
+        """Whether sizes that were divided are written as shares, where nothing was left."""
         self.begin({})
 
     def begin(self, letters: Mapping[int, str]) -> None:
@@ -51,6 +56,10 @@ class Lettering:
         """Values of letters that are values of composed sizes, too, and these."""
         self.told: set[int] = set()
         """Composed sizes that were told by their values alone."""
+        self.divides = False
+        """Whether sizes were divided."""
+        self.shared: dict[tuple[str, int], None] = {}
+        """Sizes of which shares were written, and of how many."""
         self.plain: set[int] = set()
         """Sizes that are numbers: of leaves, and of what the program makes; and one, where n - 1 is one here."""
 
@@ -77,6 +86,8 @@ class Lettering:
 
     def given_size(self, n: int) -> Any:
         """A size that an op is given, by its value or by the part that it is of; or the number that it is."""
+        if self.strict and n.__class__ is Size and n.steps and is_written(n):
+            return self.written(n)
         if isinstance(n, Size) and not n.steps and any(f.__class__ is Part for f in n.factors):
             sizes = [self.part(f) if f.__class__ is Part else self.size(f) for f in n.factors]
             if None not in sizes:
@@ -88,6 +99,43 @@ class Lettering:
         if size.__class__ is not str and n.__class__ is not int and n > 1 and not self.has_length(n):
             self.beyond = True
         return size
+
+    def written(self, made: Size) -> Any:
+        """A size that a program made of others, ``n // 2``, in their letters.
+
+        A half of what is even here is written as a share of it where shapes fit by that alone: x[:h] + x[h:].
+        """
+        factors = [self.part(f) if f.__class__ is Part else self.size(f) for f in made.factors]
+        if None in factors:
+            raise ShapeError(f"{made} is made of the size of what the graph does not have")
+        out = functools.reduce(product_size, factors, 1)
+        for name, other in made.steps:
+            by = self.written(other) if other.__class__ is Size else other
+            match name.removeprefix(TURNED):
+                case "mul":
+                    out = product_size(out, by)
+                case "floor_divide" | "share" as step:
+                    out = self._divided(out, by, step == SHARE)
+                case step:
+                    sides = (by, out) if name.startswith(TURNED) else (out, by)
+                    out = total_size(sides, (1, -1 if step == "sub" else 1))
+        if size_value(out, {letter: n for n, letter in self.letters.items()}) != made:
+            raise ShapeError(f"{made} is no {out} here")
+        return out
+
+    def _divided(self, size: Any, k: int, share: bool) -> Any:
+        """A size divided by a number, and rounded down where it is no share."""
+        if isinstance(size, int):
+            return size // k
+        self.divides = self.divides or k > 1
+        if (
+            (share or self.sharing)
+            and k > 1
+            and size_value(size, {letter: n for n, letter in self.letters.items()}) % k == 0
+        ):
+            self.shared[size, k] = None
+            return share_size(size, k)
+        return f"len(range({total_size([size, 1 - k])})[::{k}])" if k > 1 else size
 
     def has_length(self, n: int) -> bool:
         """Whether an axis of the graph is so long at any size; a lettering alone knows of none."""
@@ -126,6 +174,8 @@ class Lettering:
         if self.strict and (n == 1 or not self._same_size(self.composed.get(n, size), size)):
             self.plain.add(n)  # which nobody can tell by its value
             self._check_plain()
+        if self.recorded and size_value(size, {letter: k for k, letter in self.letters.items()}) != n:
+            raise ShapeError(f"{size} is not {n} here")  # x[3:] of two rows
         if n not in self.letters and n != 1:
             self.composed.setdefault(n, size)
         elif not size.isalnum() and self.letters.get(n, "+").isalnum():
@@ -133,10 +183,14 @@ class Lettering:
             self._check_met()
             if self.by_value:
                 self.joint.setdefault(n, size)
+        if self.by_value and n in self.letters and not self._same_size(self.letters[n], size):
+            self.alike[self.letters[n], size] = None
 
     def _same_size(self, size: str, other: str) -> bool:
         """Whether sizes that are equal here are so at all sizes, as m+m and 2*m are."""
         apart = dict(zip(self.letters.values(), (1009, 2003, 4001, 8009, 16001, 32003, 64007), strict=False))
+        for letter, (_, k) in itertools.product(apart, self.shared):  # of which shares are written
+            apart[letter] *= k
         if size == other or not letters_of(size) | letters_of(other) <= apart.keys():
             return size == other
         return size_value(size, apart) == size_value(other, apart)

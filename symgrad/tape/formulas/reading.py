@@ -30,7 +30,7 @@ from symgrad.tape.formulas.names import site_name
 from symgrad.tape.formulas.parts import Part
 from symgrad.tape.formulas.places import Places, placed, read_at_places, shows_arrays, with_places
 from symgrad.tape.formulas.pulled import gradient_of, passed_through, roots_of, told_by_passes
-from symgrad.tape.formulas.sizes import TURNED, Measure, Size, factors_of
+from symgrad.tape.formulas.sizes import TURNED, Measure, Size, factors_of, is_written
 from symgrad.tape.formulas.variables import held_alone
 from symgrad.tape.graph import Node, Source
 from symgrad.tape.record import Recorded
@@ -141,15 +141,17 @@ class Reading(Lettering):
         long, a kernel of three entries and three results of five entries, leaves after the first may have that size.
         """
         before = self.letters
-        modes: list[tuple[bool, dict[int, str]]] = [(False, {})]
-        for k, (self.by_value, self.apart) in enumerate(modes, 1):
+        modes: list[tuple[bool, bool, dict[int, str]]] = [(False, False, {})]
+        for k, (self.sharing, self.by_value, self.apart) in enumerate(modes, 1):
             self.terms = {}
             self.begin(letters)
             try:
                 self._read(chosen)
             except ShapeError:
-                if self.met and k == 1:
-                    modes += [(False, dict(self.met))] * (not self.strict) + [(True, {})]
+                if self.divides and not self.sharing:
+                    modes.append((True, self.by_value, self.apart))
+                if self.met and not (self.by_value or self.apart):
+                    modes += [(self.sharing, False, dict(self.met))] * (not self.strict) + [(self.sharing, True, {})]
                 if k < len(modes):
                     continue
                 if not letters:
@@ -166,6 +168,7 @@ class Reading(Lettering):
         """
         while True:
             self.joint: dict[int, str] = {}
+            self.alike = {}
             self.composed = {}
             self.terms = {}
             self._make_symbols(chosen)
@@ -226,6 +229,8 @@ class Reading(Lettering):
 
     def _pin_numbers(self) -> None:
         """Sizes that the program fixes are no letters."""
+        given = [(node.params or {}).get("length") for node in self.nodes]
+        self.lengths = {int.__int__(n) for n in given if n.__class__ is Size and is_written(n)}
         for node in self.nodes:
             if node.op.name in ("stack", "cat"):
                 self._pin_joined(node)
@@ -241,7 +246,7 @@ class Reading(Lettering):
         """As many as there are arguments: a number of the program, whatever leaf has that size."""
         dim = node.params["dim"]  # type: ignore[index]
         parts = [self.shape(a.raw_shape)[dim] for a in node.args] if node.op.name == "cat" else []
-        if all(isinstance(size, int) for size in parts):
+        if all(isinstance(size, int) and size not in self.lengths for size in parts):
             self.letters.pop(node.shape[dim], None)
 
     def _pin_sizes(self, node: Node) -> None:
@@ -344,6 +349,9 @@ class Reading(Lettering):
         args = tuple(map(self._made, parts))
         values = {letter: n for n, letter in self.letters.items()}
         known = [(tuple(size_value(size, values) for size in a.shape), a.shape) for a in args]
+        for key in op.size_params or ():
+            if given[key].__class__ is Size and not is_written(given[key]):
+                raise ShapeError(f"{given[key]} is a number that was made of sizes")
         sizes = {key: self.sizes_given(op.name, known, given, key) for key in op.size_params or ()}
         return as_term(apply(op, args, given | sizes))
 
@@ -376,7 +384,9 @@ class Reading(Lettering):
         if op.define_symbolic is not None:
             return op.define_symbolic(self, node, args)  # type: ignore[no-any-return]
         params = self.params(node)
-        if shows_arrays(node):
+        if not self.strict and (index := _slice_of(node)) is not None:
+            found = _sliced(args[0], index, params)
+        elif shows_arrays(node):
             found = read_at_places(node, args, params, self.terms)
         else:
             found = as_run(op, args, params) if args else op(**params)
@@ -426,17 +436,37 @@ class Reading(Lettering):
     def params(self, node: Node) -> dict[str, Any]:
         """Static parameters with sizes as letters."""
         params = node.params or {}
-        made = {key for key, value in params.items() if value.__class__ is Size and value.steps}
+        made = {key: value for key, value in params.items() if value.__class__ is Size and value.steps}
         if made:  # what was made of sizes is a number in formulas; who compiles them asks the node
             params = {key: int.__int__(v) if key in made else v for key, v in params.items()}
         if not node.op.size_params:
             return params
         out = dict(params)
+        given = {**params, **made} if self.strict else params
         arrays = [(a.raw_shape, self[a].shape) if hasattr(a, "raw_shape") else ((), ()) for a in node.args]
         for key in node.op.size_params:
-            if key not in made or not self.strict:
-                out[key] = self.sizes_given(node.op.name, arrays, params, key)
+            if not self.strict or key not in made or is_written(made[key]):
+                out[key] = self.sizes_given(node.op.name, arrays, given, key)
         return out
+
+
+def _slice_of(node: Node) -> Index | None:
+    """The slice between sizes, ``x[:h]``, that a node takes, or puts into zeros; formulas show it with numbers."""
+    params = node.params or {}
+    if node.op.name not in ("narrow", "embed") or not any(isinstance(n, Size) for n in params.values()):
+        return None
+    dim, first = params["dim"], operator.index(params["start"])
+    lengths = node.shape[dim], node.args[0].raw_shape[dim]
+    last = first + min(lengths)
+    return Index((*(slice(None),) * dim, slice(first or None, None if last == max(lengths) else last)))
+
+
+def _sliced(x: Term, index: Index, params: dict[str, Any]) -> Term:
+    """A slice of a term; or, where the ``size`` of a whole is given, the whole with the term there."""
+    if "size" not in params:
+        return lookup("getitem")(x, index=index)  # type: ignore[no-any-return]
+    shape = (*x.shape[: params["dim"]], params["size"], *x.shape[params["dim"] + 1 :])
+    return lookup("put")(x, index=index, shape=shape)  # type: ignore[no-any-return]
 
 
 @functools.lru_cache(maxsize=1024)

@@ -53,6 +53,9 @@ _SIGNS = {
 IN_PYTHON = {"neg": "(-{})", **{name: f"({{}} {sign} {{}})" for name, sign in _SIGNS.items()}}
 """How Python writes the ops of steps and comparisons."""
 
+SHARE = "share"
+"""The step that divides a size where nothing is left."""
+
 TURNED = "turned "
 """What stands before the name of a step of which the number made of sizes is the second operand."""
 
@@ -208,7 +211,7 @@ def _fixed_in(nodes: Sequence[Any]) -> Iterator[Any]:
     for node in nodes:
         for key, value in (node.params or {}).items():
             lettered = key in (node.op.size_params or ())
-            rest = [value]
+            rest = [] if lettered and value.__class__ is Size and is_written(value) else [value]
             while rest:
                 item = rest.pop()
                 if item.__class__ is tuple:
@@ -217,17 +220,39 @@ def _fixed_in(nodes: Sequence[Any]) -> Iterator[Any]:
                     yield item
 
 
+def is_written(made: Size) -> bool:
+    """Whether formulas write how a size is made of others: ``n // 2``, ``n - m``, but not ``n % 2``."""
+    for name, other in made.steps:
+        if name in ("floor_divide", SHARE):
+            written = other.__class__ is int and other > 0
+        else:
+            written = other.__class__ is int or (other.__class__ is Size and is_written(other))
+        if not written or name.removeprefix(TURNED) not in ("add", "sub", "mul", "floor_divide", SHARE):
+            return False
+    return True
+
+
 def _lost_in(nodes: Sequence[Any], leaves: Sequence[Any], kept: Sequence[Any], reads: set[Read]) -> set[int]:
     """Sizes that the program took for plain numbers, ``1.0 / n``, where a graph may hold what it made of them."""
     sizes = {n for x in (*nodes, *leaves) for n in x.raw_shape}
     values = itertools.chain.from_iterable((*node.args, *(node.params or {}).values()) for node in nodes)
-    numbers = {value for value in values if value.__class__ is int or value.__class__ is float}
+    numbers = set(itertools.chain.from_iterable(map(_numbers, values)))
     few = [array.ravel().tolist() for array in kept if array.size <= FEW and array.dtype.kind == "f"]
     factors = {f for node in nodes for x in node.args if isinstance(x, _Made) for f in factors_of(x)}
     made = {f for f in factors if f.__class__ is int} - sizes - {1}
     if any(not made.isdisjoint(read.shape) for read in reads):
         return sizes  # x[1:].shape[0]: a size of what the graph does not have
     return lost(sizes, numbers, reads, set(itertools.chain.from_iterable(few)))
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """The plain numbers that an argument or parameter of an op is, or has as places of an index."""
+    if value.__class__ is int or value.__class__ is float:
+        yield value
+    elif hasattr(value, "parts"):  # x[:3]
+        for part in value.parts:
+            ends = (part.start, part.stop) if part.__class__ is slice else (part,)
+            yield from (end for end in ends if end.__class__ is int)
 
 
 _COUNTING = tuple(str(Path(__file__).parents[2] / room) for room in ("ops", "tensor"))
@@ -498,8 +523,16 @@ class Size(_Made, int):  # type: ignore[misc]  # rounding is noted
         return made
 
     def standing_for(self, value: int) -> Size:
-        """A number that is another one at every other size."""
-        return Size(value, self.factors, (("sub", int.__int__(self) - value),))
+        """A number that is another one at every other size; as a power it is none that formulas write."""
+        return Size(value, self.factors, (("sub", int.__int__(self) - value), ("pow", 1)))
+
+    def share(self, count: int) -> Size:
+        """One of so many equal parts, which fill it: at sizes that cannot be divided so there is none."""
+        return Size(int.__int__(self) // count, self.factors, (*self.steps, (SHARE, count)))
+
+    def is_share(self, whole: Size, count: int) -> bool:
+        """Whether it is one of so many equal parts of a size: ``n // 2`` where n is even."""
+        return self.factors == whole.factors and self.steps == (*whole.steps, ("floor_divide", count))
 
     def fixed(self) -> int:
         """The number, noted as asked for."""

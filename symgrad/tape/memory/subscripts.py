@@ -11,7 +11,8 @@ from symgrad.dtypes import float32, float64, torch_name
 from symgrad.errors import AutogradError
 from symgrad.ops.indexing.getitem import Index, axes_used, byte_mask, getitem, getitem_op, static_index
 from symgrad.ops.indexing.places import fitted
-from symgrad.tape.formulas.sizes import Size, as_number, note_failure
+from symgrad.ops.shapes.joining import narrow_op
+from symgrad.tape.formulas.sizes import Size, as_number, is_written, note_failure
 from symgrad.tape.memory.inplace import overwrite
 from symgrad.tape.record import Recorded
 from symgrad.tape.watching.watch import WATCH, note_read
@@ -34,6 +35,9 @@ def part_of(x: Any, index: Any) -> Any:
     try:
         if _is_static(index) and x._value.ndim:
             return getitem_op(x, index=Index(index))
+        cuts = _cuts(x.raw_shape, index)
+        if cuts is not None:
+            return _cut(x, *cuts)
         index = plain_index(x, index)
         first, rest = parted(index)
         return getitem(x, index) if first is None else getitem(getitem(x, first), rest)
@@ -130,6 +134,53 @@ def _without_sizes(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[Any,
             found.append(_place(part, size))
         axis += axes_used(part)
     return tuple(found)
+
+
+def _cuts(shape: tuple[int, ...], index: Any) -> tuple[Any, list[tuple[int, int, int]]] | None:
+    """An index without its slices between sizes, ``x[:h]``, and these: axes of what it leaves, beginnings and ends.
+
+    None where there are none, and where others do not leave the axes as they stand.
+    """
+    parts = index if index.__class__ is tuple else (index,)
+    if not any(part.__class__ is slice and _has_sizes(part) for part in parts):
+        return None
+    rest: list[Any] = []
+    cuts = []
+    axis = place = 0
+    for k, part in enumerate(parts):
+        if part is Ellipsis:
+            skipped = len(shape) - axis - sum(map(axes_used, parts[k + 1 :]))
+            axis, place = axis + skipped, place + skipped
+        elif part.__class__ is slice and axis < len(shape):
+            n = Size(shape[axis])
+            start, stop = part.start or 0, n if part.stop is None else part.stop
+            if part.step is None and _has_sizes(part) and _is_between(start, stop, n):
+                cuts.append((place, start, stop))
+                part = slice(None)
+            axis, place = axis + 1, place + 1
+        elif part is None or (part.__class__ is int and axis < len(shape)):
+            axis, place = axis + (part is not None), place + (part is None)
+        else:
+            return None
+        rest.append(part)
+    return (tuple(rest), cuts) if cuts else None
+
+
+def _is_between(start: Any, stop: Any, n: Size) -> bool:
+    """Whether a slice lies inside of an axis, between numbers of which one is no place counted from the end."""
+    ends = [end for end in (start, stop) if end.__class__ is Size]
+    if any(end.__class__ not in (int, Size) for end in (start, stop)) or not 0 <= start <= stop <= n:
+        return False
+    return any(_behind(end, n) is None and is_written(end) for end in ends)
+
+
+def _cut(x: Any, rest: tuple[Any, ...], cuts: list[tuple[int, int, int]]) -> Any:
+    """The part of ``x`` that the ``rest`` of an index leaves, between sizes."""
+    whole = all(part is Ellipsis or part == slice(None) for part in rest)
+    x = x if whole else part_of(x, rest)
+    for axis, start, stop in cuts:
+        x = narrow_op(x, dim=axis, start=start, length=stop - start)
+    return x
 
 
 def _place(end: Any, size: int) -> Any:
