@@ -13,6 +13,7 @@ from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
 from symgrad.formula.printing.names import GREEK, GREEK_LETTERS, name_latex
 from symgrad.formula.reading.misfits import ProductMisfit
 from symgrad.formula.reading.people.clauses import Side, sides
+from symgrad.formula.reading.people.dialects import plain
 from symgrad.formula.reading.people.names import stand_ins
 from symgrad.formula.reading.people.stars import ENTRIES, FITTING
 from symgrad.formula.reading.people.tex import Inner, read_latex, read_latex_inner
@@ -126,7 +127,7 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
         return _of_sympy(given, table, shape)
     if is_latex(given):
         return _of_latex(given, table, shape)
-    text = split_definition(_plain(given))
+    text = split_definition(plain(given))
     ways = [Reading("", lambda: Inner(read_numpy(text, table)), numpy=True)]
     inverse = "**(-1)" in text.replace(" ", "")  # as SymPy prints inverses
     paper = [] if is_numpy(text) else _others(_OTHERS_IN_PLAIN, text, table)
@@ -155,16 +156,6 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
 
 _LETTERS = re.compile(r"[\u0370-\u03ff]|[a-zA-Z]+")
 """Greek letters, and words, which may be their names."""
-
-
-def _plain(given: str) -> str:
-    """A text with one sign for quotients, where there are several, and of a function its body alone."""
-    text = _REMARKS.sub("", given.replace("⁄", "/").replace("∕", "/"))
-    return _HEAD_OF_FUNCTION.sub("", text)
-
-
-_REMARKS = re.compile(r"#[^\n]*|\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
-_HEAD_OF_FUNCTION = re.compile(r"^\s*(?:def\s+\w+\s*\([^()]*\)[^:\n]*:|(?:\w+\s*=\s*)?lambda\b[^:()]*:)")
 
 
 def _with_indices(text: str, table: dict[str, Term]) -> str:
@@ -214,6 +205,7 @@ _OTHERS = (
         "the bold 1 is read as the identity",
     ),
     (r"e\s*\^|\\exp", {"expm": True}, "the exponential of a matrix is read as the matrix exponential"),
+    (r"\^\s*\{?\s*2", {"lengths": True}, "the square of a vector is read as that of its length"),
     (r"\\bar", {"means": True}, "a bar is read as the mean"),
     (r"\\dagger", {"pseudo": True}, "† is read as the pseudo-inverse"),
     (r"(?<![a-zA-Z\\{])e(?![a-zA-Z^_}])", {"ones": True}, "e is read as the vector of ones"),
@@ -333,7 +325,7 @@ def chained(given: Any, symbols: Sequence[Term], variables: Container[str] = ())
     try:
         if is_latex(given):
             return sides(tokenize(given), table_of(symbols))
-        return sides_of(_plain(given), symbols, variables)
+        return sides_of(plain(given), symbols, variables)
     except FormulaError:
         if is_latex(given):
             raise

@@ -49,6 +49,13 @@ RIGHT = [
         "def grad(x): return 2*A.T@(A@x-b)",
         'def grad(A, x, b):\n    """The gradient."""\n    r = A @ x - b  # residual\n    return 2 * A.T @ r',
     )),
+    *((text, *OLS) for text in (
+        "2 Transpose[A].(A.x - b)", "2*A.'*(A*x-b)", "2*t(A)%*%(A%*%x-b)", "2*crossprod(A, A%*%x-b)",
+        "tf.transpose(A) @ (A@x-b) * 2", "np.linalg.multi_dot([A.T, A, x])*2 - 2*A.T@b",
+        "2*sum((A[i]@x-b[i])*A[i] for i in range(len(b)))", "2*sum_i (A[i]@x-b[i])*A[i]",
+    )),
+    ("sum(sum((A[j,k]+A[k,j])*x[k] for k in range(n))*e_j for j in range(n))", "x@A@x", "x", "A=n,n x=n"),
+    (r"\frac{m\mathbf v}{\sqrt{1-\mathbf v^2/c^2}}", "-m*c**2*sqrt(1-(v@v)/c**2)", "v", "m= c= v=3"),
     (r"A^T\mathbf{diag}(d)^2A, d_i = 1/(b_i-a_i^Tx)", *BARRIER),
     # names
     (r"\lambda\mathbf w-\sum_{n=1}^N\{t_n-\mathbf w^T\phi_n\}\phi_n", *BAYES),
@@ -78,6 +85,9 @@ WRONG = [
     (r"\psi(r)=\tanh(2r)", "log(cosh(r))", "r", "r="),
     (r"\phi'(x), \phi(z)=z^4", "4*x**3", "x", "x="),
     ("lambda x: 2*A@(A@x-b)", *SQUARE),
+    ("2*A%*%(A%*%x-b)", *SQUARE),
+    ("2*sum((A[i]@x-b[i])*A[i] for i in range(len(x)))", "norm(A.T@x-b)**2", "x", "A=n,n x=n b=n"),
+    (r"m\mathbf v\sqrt{1-\mathbf v^2/c^2}", "-m*c**2*sqrt(1-(v@v)/c**2)", "v", "m= c= v=3"),
     (r"\frac{V_{max}S}{(K_m+S)^2}", *MICHAELIS),
     ("½(Σ⁻¹ + Σ⁻¹xxᵀΣ⁻¹)", *GAUSS),
     (r"e_2e_1^\top", "X[0,1]", "X", "X=n,n"),

@@ -45,7 +45,9 @@ def raised(r: Any, base: Any) -> Any:
     flipped = tokens.found(r"\top")
     tokens.expect("}")
     k = None if exponent.kind == "indexed" else exponent.term.number
-    if entry or exponent.kind == "indexed" or base.kind in ("s", "o", "v", "r", "indexed"):
+    if k == 2 and not entry and base.kind in ("v", "r") and r.others.get("lengths"):
+        out = Value("s", op("matmul", base.term, base.term))
+    elif entry or exponent.kind == "indexed" or base.kind in ("s", "o", "v", "r", "indexed"):
         out = r.entrywise(power, base, exponent)
     elif isinstance(k, int):
         out = _matrix_power(r, base, k)

@@ -21,7 +21,16 @@ from symgrad.formula.reading.misfits import ProductMisfit, TwoMeanings, said
 from symgrad.formula.reading.people.clauses import Side, cut, is_name, main_piece
 from symgrad.formula.reading.people.functions import ATTRIBUTES, ENTRYWISE, FUNCTIONS, function, joined
 from symgrad.formula.reading.people.names import CALLED
-from symgrad.formula.reading.people.paper import FRACTION, IN_LATEX, LOWERED, RAISED, in_braces, indexed, spelled
+from symgrad.formula.reading.people.paper import (
+    FRACTION,
+    IN_LATEX,
+    INDICES,
+    LOWERED,
+    RAISED,
+    in_braces,
+    indexed,
+    spelled,
+)
 from symgrad.formula.reading.people.stars import (
     ENTRIES,
     ENTRY,
@@ -50,7 +59,9 @@ TOKEN = re.compile(
     rf"|(?P<lowered>{LOWERED}+)"
     r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⌊⌋⌈⌉⊙·−√∛‖∥∑∏∘⋅×⊗⟨⟩≤≥≠′!]))"
 )
-MODULES = {"np", "numpy", "torch", "jnp", "jax", "sg", "sympy", "sp", "scipy", "linalg", "math", "special", "F", "nn"}
+MODULES = {
+    "np", "numpy", "torch", "jnp", "jax", "sg", "sympy", "sp", "scipy", "linalg", "math", "special", "F", "nn", "tf",
+}  # fmt: skip
 
 
 def tokenize(text: str, names: Container[str] = ()) -> PeopleTokens:
@@ -425,7 +436,8 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
     if text in table or text in ("T", "H", "I", "e"):
         return [("char", text, place)]
     stem, _, letters = text.partition("_")
-    if letters.isalnum() and (stem in table or stem in _INDEXED):
+    rows = letters in INDICES and len(stem) == 1 and (stem.upper() in table or stem == "e")
+    if letters.isalnum() and (stem in table or stem in _INDEXED or rows):
         signs = [_INDEXED.get(stem, stem), "_", "{", *re.findall(r"\d+|\D", letters), "}"]
         return [("number" if sign.isdigit() else "char", sign, place) for sign in signs if sign]
     greek = _spelled(text, table)
