@@ -203,6 +203,13 @@ _CALLS = """
 [2.0] : Tensor.is_nonzero
 [[0.5, -1.5, 2.0]], (0, 1) : Tensor.sizes
 "cpu" : is_autocast_enabled get_autocast_dtype
+[2.0], [3.0], [0.25] : betaincc gdtr gdtrc
+[2.0], [3.0] : chdtr chdtrc binom
+1, [0.5, 1.5, 2.0] : pdtr pdtrc expn spherical_jn spherical_yn polygamma
+1, 2.0, [0.25, 0.5] : bdtr bdtrc nbdtr
+[0.5], [0.25] : ellipj rel_entr inv_boxcox inv_boxcox1p
+0.5, [0.5, 1.5, 2.0] : iv ive kve
+[0.5], [1.0], [0.5] : voigt_profile
 5 : hann hamming blackman nuttall hann_window hamming_window blackman_window bartlett_window kaiser_window
 """
 """Arguments, and who is called with them: by name, or by namespace and name where those of other rooms differ.

@@ -163,12 +163,7 @@ _plainly("feature_dropout", _dropout("feature_dropout", 2, published=False))
 
 @front("native_dropout", method=False)
 def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
-    """Dropout with the mask of what was kept: while training, entries become 0 with probability p.
-
-    >>> import symgrad as sg
-    >>> sg.native_dropout(sg.ones(2), 0.0, True)
-    (tensor([1., 1.]), tensor([True, True]))
-    """
+    """Dropout with the mask of what was kept: while training, entries become 0 with probability p."""
     _probability(p, "dropout")
     if train is False or 0 in shape_of(input):
         return clone(input), wrapped_like(input, np.ones(shape_of(input), np.bool_))

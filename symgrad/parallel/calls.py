@@ -15,9 +15,9 @@ import numpy as np
 from symgrad.errors import ArgumentError
 from symgrad.func.bound import Argnums, check_function
 from symgrad.parallel.arguments import Wanted, cut_up, spans_of
+from symgrad.parallel.marks import marks_of
 from symgrad.parallel.memory import Arena, place_of
 from symgrad.parallel.pieces import branches, tree_sum
-from symgrad.parallel.surroundings import marks_of
 from symgrad.parallel.trial import try_reduction
 from symgrad.parallel.work import Arguments, Gradients, Manners, Span, run
 from symgrad.parallel.workers import Pool, Task

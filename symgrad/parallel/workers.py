@@ -15,8 +15,8 @@ from multiprocessing import resource_tracker
 from typing import Any, NamedTuple
 
 from symgrad.errors import ArgumentError, WorkerError
+from symgrad.parallel.marks import Marks, differing, marks_of
 from symgrad.parallel.memory import Place, Window
-from symgrad.parallel.surroundings import Marks, differing, marks_of
 from symgrad.parallel.work import Arguments, Manners, Span, run
 
 

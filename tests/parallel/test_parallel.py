@@ -21,8 +21,8 @@ import symgrad as sg
 from symgrad.errors import ArgumentError, WorkerError
 from symgrad.nn import functional as F
 from symgrad.parallel import memory, value_and_grad, workers
+from symgrad.parallel.marks import marks_of
 from symgrad.parallel.pieces import bounds, branches, tree_sum
-from symgrad.parallel.surroundings import marks_of
 from symgrad.parallel.work import Gradients
 
 RNG = np.random.default_rng(0)

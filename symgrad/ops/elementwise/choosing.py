@@ -20,12 +20,5 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 
     The branch not taken contributes an exact zero to gradients, even where its own derivative is infinite; called under
     ``conventions("torch")`` it gives the nan that it gives in torch.
-
-    >>> import symgrad as sg
-    >>> import numpy as np
-    >>> sg.where(np.array([True, False]), np.array([1.0, 2.0]), 0.0)
-    array([1., 0.])
-
-    ``where(condition)`` gives the places where it holds, one row per axis.
     """
     return select(condition, input, other, leaks=keeps_nan("where"))

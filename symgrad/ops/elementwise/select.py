@@ -558,10 +558,6 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """``input`` limited to [min, max]; either bound may be None, not both.
 
     The bounds are numbers or tensors that broadcast; entries at a bound pass their gradient, as in torch.
-
-    >>> import symgrad as sg
-    >>> sg.clamp(sg.tensor([-2.0, 0.5, 3.0]), -1, 1)
-    tensor([-1.0000,  0.5000,  1.0000])
     """
     if min is None and max is None:
         raise ArgumentError("torch.clamp: At least one of 'min' or 'max' must not be None")

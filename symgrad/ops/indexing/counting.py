@@ -38,14 +38,7 @@ def nonzero(input: Any, *, as_tuple: Literal[False] = False) -> Any: ...
 def nonzero(input: Any, *, as_tuple: Literal[True]) -> tuple[Any, ...]: ...
 @front("nonzero")
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
-    """Places of the entries that are not zero: shape (count, ndim), or with ``as_tuple`` one row of places per axis.
-
-    >>> import symgrad as sg
-    >>> import numpy as np
-    >>> sg.nonzero(np.array([[0, 7], [5, 0]]))
-    array([[0, 1],
-           [1, 0]])
-    """
+    """Places of the entries that are not zero: shape (count, ndim), or with ``as_tuple`` one row of places per axis."""
     values = _present(input)
     if as_tuple:
         return tuple(_indices(input, row) for row in np.nonzero(np.atleast_1d(values)))
@@ -108,11 +101,6 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each number from 0 on occurs, or the sum of the ``weights`` that stand at it.
 
     Raises torch's errors for anything but one axis of whole numbers that are not negative.
-
-    >>> import symgrad as sg
-    >>> import numpy as np
-    >>> sg.bincount(np.array([1, 3, 1]))
-    array([0, 2, 0, 1])
     """
     values = values_of(input)
     if values.dtype.kind not in "ui":
@@ -149,13 +137,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 @front("histc")
 @refusing({"b": "linspace_cpu", "ui": "histogram_cpu", "c": "aminmax_cpu"})
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
-    """How many entries lie in each of ``bins`` equal parts of [min, max] (of the range of the entries if both are 0).
-
-    >>> import symgrad as sg
-    >>> import numpy as np
-    >>> sg.histc(np.array([1.0, 2.0, 1.0]), bins=2, min=0, max=3)
-    array([2., 1.])
-    """
+    """How many entries lie in each of ``bins`` equal parts of [min, max], or of their range if both are 0."""
     if bins <= 0:
         raise ArgumentError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     values = decided_by(input)

@@ -70,11 +70,6 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
 
     ``index`` holds integers and has as many axes as ``input``; the result has its shape.  Gradients are dense, also
     where ``sparse_grad`` asks for others.
-
-    >>> import symgrad as sg
-    >>> sg.gather(sg.tensor([[1.0, 2.0], [3.0, 4.0]]), 1, sg.tensor([[1], [0]]))
-    tensor([[2.],
-            [3.]])
     """
     check_integers("gather", index)
     shape, sizes = shape_of(input), shape_of(index)

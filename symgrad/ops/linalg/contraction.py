@@ -481,11 +481,6 @@ def einsum(equation: str, *operands: Any) -> Any:
     ``equation`` may use ``...``; ``operands`` are arrays or tensors (or one list of them).  In place of an equation the
     axes may be numbered: ``einsum(a, [0, 1], b, [1], [0])``.  Raises ``ShapeError`` when sizes do not fit and
     ``ArgumentError`` for a bad equation.
-
-    >>> import symgrad as sg
-    >>> import numpy as np
-    >>> sg.einsum("ij,j->i", np.eye(2), np.array([1.0, 2.0]))
-    array([1., 2.])
     """
     xs, inputs, output, shape = fitted(equation, *operands)
     if len(xs) == 1 and set(inputs[0]) == set(output):

@@ -344,10 +344,6 @@ def lobpcg(
 
     torch iterates from ``X`` or from random columns; here all eigenvalues are computed, to all digits, so that ``X``
     says only how many are asked for, and ``iK``, ``niter``, ``tol`` and ``method`` nothing.
-
-    >>> import symgrad as sg
-    >>> sg.lobpcg(sg.diag(sg.arange(1.0, 10.0)), 2)[0]
-    tensor([9., 8.])
     """
     check_square(A, "lobpcg")
     rows = shape_of(A)[-1]

@@ -152,10 +152,6 @@ def matmul(input: Any, other: Any) -> Any:
     Raises ``ShapeError`` when the inner sizes differ.
 
     Vectors of n entries, matrices (n, m) and batches (…, n, m) are taken; the dtypes are promoted.
-
-    >>> import symgrad as sg
-    >>> sg.matmul(sg.tensor([[1.0, 2.0], [3.0, 4.0]]), sg.tensor([1.0, -1.0]))
-    tensor([-1., -1.])
     """
     a, b = shape_of(input), shape_of(other)
     if len(a) != 2 or a[-1:] != b[:1] or len(b) > 2:  # else the commonest case, which needs no more questions

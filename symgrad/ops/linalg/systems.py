@@ -313,13 +313,7 @@ def _extreme(sizes: Any, dim: int, largest: bool, keepdim: bool) -> Any:
 
 @front("norm", op=norm_op)
 def old_norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The p-norm of all entries, or over the axes ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values.
-
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> sg.norm(np.array([3.0, 4.0]))
-    np.float64(5.0)
-    """
+    """The p-norm of all entries, or over the axes ``dim``; "fro" is the 2-norm, "nuc" the sum of singular values."""
     x = input if dtype is None else cast(input, dtype)
     return matrix_norm(x, "nuc", (-2, -1) if dim is None else dim, keepdim) if p == "nuc" else norm(x, p, dim, keepdim)
 

@@ -49,10 +49,6 @@ def nll_loss(
     """-input at the target class (axis 1, or the only axis), weighted by class; "mean" divides by the weights' sum.
 
     Log-probabilities are (classes,), (n, classes) or (n, classes, …), labels integers without the axis of classes.
-
-    >>> import symgrad as sg
-    >>> sg.nn.functional.nll_loss(sg.tensor([[-0.1, -2.0], [-3.0, -0.2]]), sg.tensor([0, 1]))
-    tensor(0.1500)
     """
     return _nll(placed(input), target, weight, size_average, ignore_index, reduce, reduction)
 
@@ -212,10 +208,6 @@ def cross_entropy(
 
     Logits are (classes,), (n, classes) or (n, classes, …) of a floating dtype, labels integers without that axis.
     Raises ``IndexError`` for a label that is no class; ``ignore_index`` leaves labels out.
-
-    >>> import symgrad as sg
-    >>> sg.nn.functional.cross_entropy(sg.tensor([[2.0, 0.0], [0.0, 2.0]]), sg.tensor([0, 1]))
-    tensor(0.1269)
     """
     reduction = reduction_of(reduction, size_average, reduce)
     if not 0 <= label_smoothing <= 1:

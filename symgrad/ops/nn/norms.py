@@ -14,11 +14,6 @@ def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
     """The norms of order ``pow`` of the parts of ``v`` along ``dim``, whose other axes have size 1 then.
 
     Of all entries, 0-d, for ``dim=-1``, as in torch.
-
-    >>> import symgrad as sg
-    >>> sg.norm_except_dim(sg.tensor([[3.0, 4.0], [0.0, 2.0]]))
-    tensor([[5.],
-            [2.]])
     """
     if dim == -1:
         return norm(v, pow)

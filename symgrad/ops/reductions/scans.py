@@ -312,13 +312,7 @@ def logcumsumexp(input: Any, dim: int) -> Any:
 
 @front("diff")
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """Differences of neighbours along ``dim``, ``n`` times over.
-
-    >>> import symgrad as sg
-    >>> import numpy as np
-    >>> sg.diff(np.array([1, 4, 9]))
-    array([3, 5])
-    """
+    """Differences of neighbours along ``dim``, ``n`` times over."""
     if not shape_of(input):
         raise ShapeError("diff expects input to be at least one-dimensional")
     if n < 0:

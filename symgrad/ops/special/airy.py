@@ -67,13 +67,7 @@ within("special")(airy_ai)
 
 @within("special")
 def airy(z: Any) -> tuple[Any, Any, Any, Any]:
-    """Airy's functions with their derivatives, as in SciPy: Ai, Ai', Bi and Bi' of real numbers.
-
-    >>> import symgrad as sg
-    >>> import numpy as np
-    >>> print(*(f"{part:.9f}" for part in sg.special.airy(np.float64(0.0))))
-    0.355028054 -0.258819404 0.614926627 0.448288357
-    """
+    """Airy's functions with their derivatives, as in SciPy: Ai, Ai', Bi and Bi' of real numbers."""
     return airy_ai(z), airy_ai_slope(z), airy_bi(z), airy_bi_slope(z)
 
 
@@ -127,23 +121,11 @@ def _of_order(op: Op, n: Any, z: Any, derivative: bool) -> Any:
 
 @within("special")
 def spherical_jn(n: int, z: Any, derivative: bool = False) -> Any:
-    """The spherical Bessel function j_n(z) of whole order ``n``, or its ``derivative``, as in SciPy.
-
-    >>> import symgrad as sg
-    >>> import numpy as np
-    >>> print(f"{sg.special.spherical_jn(1, np.float64(1.0)):.12f}")
-    0.301168678940
-    """
+    """The spherical Bessel function j_n(z) of whole order ``n``, or its ``derivative``, as in SciPy."""
     return _of_order(spherical_jn_op, n, z, derivative)
 
 
 @within("special")
 def spherical_yn(n: int, z: Any, derivative: bool = False) -> Any:
-    """The spherical Bessel function y_n(z) of whole order ``n``, or its ``derivative``, as in SciPy.
-
-    >>> import symgrad as sg
-    >>> import numpy as np
-    >>> print(f"{sg.special.spherical_yn(1, np.float64(1.0)):.12f}")
-    -1.381773290676
-    """
+    """The spherical Bessel function y_n(z) of whole order ``n``, or its ``derivative``, as in SciPy."""
     return _of_order(spherical_yn_op, n, z, derivative)

@@ -209,11 +209,6 @@ def lambertw(z: Any, k: int = 0) -> Any:
 
     As SciPy's where the value is real, and nan elsewhere.  Raises ArgumentError for other branches, which have no real
     values.  R. Corless et al., "On the Lambert W function" (1996).
-
-    >>> import numpy as np
-    >>> from symgrad.special import lambertw
-    >>> print(f"{lambertw(np.float64(1.0)):.12f} {lambertw(np.float64(-0.25), -1):.12f}")
-    0.567143290410 -2.153292364110
     """
     if k not in (0, -1) or isinstance(k, bool):
         raise ArgumentError(f"lambertw(z, k): real values are those of the branches k = 0 and k = -1, got {k!r}.")

@@ -69,11 +69,6 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
 
     Re w((x + iγ)/(σ√2))/(σ√(2π)), and Cauchy's density where σ is 0; arrays and tensors are broadcast, and the result
     is differentiable by all three.  The real part keeps its digits far out, where it is small beside the other.
-
-    >>> import symgrad as sg
-    >>> import numpy as np
-    >>> print(f"{sg.special.voigt_profile(np.float64(2.0), 1.0, 1.0):.12f}")
-    0.090715199426
     """
     if all(isinstance(value, (int, float)) for value in (x, sigma, gamma)):
         x = np.float64(x)
