@@ -211,10 +211,6 @@ def _hstack(tup: Any, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa
     return _concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype)
 
 
-def _column_stack(tup: Any) -> Any:
-    return _concatenate([x.reshape(-1, 1) if x.ndim < 2 else x for x in map(tensor, tup)], 1)
-
-
 def _reshape(a: Any, /, shape: Any, order: str = "C", **rest: Any) -> Any:
     wanted("np.reshape", rest)
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
@@ -399,7 +395,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.stack: _stack,
     np.vstack: _vstack,
     np.hstack: _hstack,
-    np.column_stack: _column_stack,
+    np.column_stack: lambda tup: _concatenate([x.reshape(-1, 1) if x.ndim < 2 else x for x in map(tensor, tup)], 1),
     np.split: _split,
     np.reshape: _reshape,
     np.ravel: _ravel,

@@ -74,14 +74,6 @@ def _read_sum(*signs: int) -> Reader:
     return read
 
 
-def _read_mul(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-    return run.times(*args)
-
-
-def _read_div(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    return run.times(args[0], run.power(args[1], -1)) if args[1].terms else None
-
-
 def _read_ratio(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
     """ratio(x, y) = x · ratio(1, y) for finite x: both are 0 where y is 0.  Coefficients of y are pulled out."""
     p = run.product(args[1])
@@ -111,10 +103,6 @@ def _read_pow(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | No
     return run.power(args[0].broadcast(term.shape), power) if -1000 < power < 1000 else None
 
 
-def _read_sqrt(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-    return run.power(args[0], Fraction(1, 2))
-
-
 def _read_full(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     value = exact_number(term.params["value"])
     if value is None:
@@ -136,19 +124,6 @@ def _read_cast(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | N
     if term.dtype.kind == "c" or (is_real_floating(term.dtype) and (source is None or source.kind != "c")):
         return args[0]
     return None
-
-
-def _read_clone(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-    return args[0]
-
-
-def _read_sgn(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form:
-    """z/|z|, and for real z the sign of it."""
-    return run.elementwise(lookup("sign"), args, {}, term.shape)
-
-
-def _read_inv(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    return inverse_of(run, args[0]) if term.ndim == 2 else _inverses_of(run, args[0])
 
 
 def _read_solve(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
@@ -307,10 +282,6 @@ def _read_frechet(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
     return run.contract([slope, direction], [(0, 1), (1, 2)], (0, 2), term.shape)
 
 
-def _read_matrix_exp(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    return exponential(run, args[0]) if term.ndim == 2 else None
-
-
 def exponential(run: Canonicaliser, form: Form) -> Form:
     """e^(Aᵀ) = (e^A)ᵀ, always."""
     inner = counted(whole(run.term(form), form.shape))
@@ -378,10 +349,6 @@ def _array_of(p: Product) -> Factor | None:
     return f if plain and not any(g.labels for g in scalars) else None
 
 
-def _read_cumsum(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
-    return running_sums(run, args[0], term.params["dim"])
-
-
 def _read_moved(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """roll(roll(x, -1) - x, 1) = x - roll(x, 1), always: constants stay, and what was moved before is moved once."""
     (form,), op, dims = args, term.op, term.params["dims"]
@@ -431,23 +398,21 @@ READERS: dict[str, Reader] = {
     "add": _read_sum(1, 1),
     "sub": _read_sum(1, -1),
     "neg": _read_sum(-1),
-    "mul": _read_mul,
-    "div": _read_div,
+    "mul": lambda run, term, args: run.times(*args),
+    "div": lambda run, term, args: run.times(args[0], run.power(args[1], -1)) if args[1].terms else None,
     "ratio": _read_ratio,
     "pow": _read_pow,
-    "sqrt": _read_sqrt,
+    "sqrt": lambda run, term, args: run.power(args[0], Fraction(1, 2)),
     "size": _read_size,
     "full": _read_full,
     "eye": _read_eye,
     "one_hot": _read_one_hot,
     "cast": _read_cast,
-    "clone": _read_clone,
-    "detach": _read_clone,
-    "unrecorded": _read_clone,
+    **dict.fromkeys(("clone", "detach", "unrecorded"), lambda run, term, args: args[0]),
     "beside": read_first,
     "by_pieces": read_first,
-    "sgn": _read_sgn,
-    "inv": _read_inv,
+    "sgn": lambda run, term, args: run.elementwise(lookup("sign"), args, {}, term.shape),
+    "inv": lambda run, term, args: inverse_of(run, args[0]) if term.ndim == 2 else _inverses_of(run, args[0]),
     "solve": _read_solve,
     "cross": _read_cross,
     "solve_sylvester": _read_sylvester,
@@ -458,14 +423,14 @@ READERS: dict[str, Reader] = {
     "logabsdet": _read_det,
     "shifted_exp": _read_shifted_exp,
     "logsigmoid": _read_softplus,
-    "matrix_exp": _read_matrix_exp,
+    "matrix_exp": lambda run, term, args: exponential(run, args[0]) if term.ndim == 2 else None,
     "matrix_exp_frechet": _read_frechet,
     "logm_frechet": _read_frechet,
     "prod": _read_prod,
     "tril": _read_triangle,
     "triu": _read_triangle,
     "reshape": _read_reshape,
-    "cumsum": _read_cumsum,
+    "cumsum": lambda run, term, args: running_sums(run, args[0], term.params["dim"]),
     "flip": _read_moved,
     "roll": _read_moved,
     "where": read_where,

@@ -490,11 +490,5 @@ def _spread(w: Writer, t: Term) -> Piece | None:
     return w.write(lookup("expand")(made, shape=t.shape))
 
 
-@writes("cumprod")
-def _running_products(w: Writer, t: Term) -> Piece | None:
-    return products_without_own(w, t)
-
-
-@writes("prod", "prod_others")
-def _product_of_entries(w: Writer, t: Term) -> Piece | None:
-    return product_of_entries(w, t)
+writes("cumprod")(products_without_own)
+writes("prod", "prod_others")(product_of_entries)

@@ -32,14 +32,10 @@ from symgrad.ops.reductions.products import QUOTIENTS
 
 @writes("add", "sub")
 def _sum(w: Writer, t: Term) -> Piece | None:
-    a, b = (_summand(w, x, t.shape) for x in t.args)
+    a, b = (w.operand(x, t.shape) for x in t.args)
     if t.op.name == "sub":
         b = b.replaced(coef=-b.coef)
     return pieces.total(kind_of(t.shape), [a, b])
-
-
-def _summand(w: Writer, t: Term, out: tuple[Any, ...]) -> Piece:
-    return w.operand(t, out)
 
 
 @writes("neg")
@@ -194,11 +190,6 @@ def _polygamma(w: Writer, t: Term) -> Piece | None:
     return function(kind_of(t.shape), rf"\psi^{{({t.params['n']})}}", text_of(w.operand(t.args[0])))
 
 
-@writes("dsinc")
-def _dsinc(w: Writer, t: Term) -> Piece:
-    return function(kind_of(t.shape), operator("sinc") + "'", text_of(w.operand(t.args[0])))
-
-
 @writes("step")
 def _step(w: Writer, t: Term) -> Piece:
     """1 where the first is greater and ½ where both are equal: Heaviside's function of the difference."""
@@ -237,21 +228,16 @@ def _remainder(w: Writer, t: Term) -> Piece:
     return Piece(kind_of(t.shape), rf"{left} \bmod {right}", pieces.CROSS)
 
 
-@writes("real", "imag")
-def _parts(w: Writer, t: Term) -> Piece:
-    name = operator("Re" if t.op.name == "real" else "Im")
-    return function(kind_of(t.shape), name, text_of(w.operand(t.args[0])))
+_UPRIGHT = {
+    "real": operator("Re"), "imag": operator("Im"), "dsinc": operator("sinc") + "'", "clamp": operator("clip"),
+    "maximum": r"\max", "clamp_min": r"\max", "minimum": r"\min", "clamp_max": r"\min", "ellipeinc": r"\mathrm{E}",
+}  # fmt: skip
 
 
-@writes("maximum", "minimum", "clamp_min", "clamp_max")
-def _extreme(w: Writer, t: Term) -> Piece:
-    name = r"\max" if t.op.name in ("maximum", "clamp_min") else r"\min"
-    return function(kind_of(t.shape), name, *(text_of(w.operand(x, t.shape)) for x in t.args))
-
-
-@writes("clamp")
-def _clamp(w: Writer, t: Term) -> Piece:
-    return function(kind_of(t.shape), operator("clip"), *(text_of(w.operand(x, t.shape)) for x in t.args))
+@writes(*_UPRIGHT)
+def _upright(w: Writer, t: Term) -> Piece:
+    """Functions by a name that no symbol can have."""
+    return function(kind_of(t.shape), _UPRIGHT[t.op.name], *(text_of(w.operand(x, t.shape)) for x in t.args))
 
 
 @writes("cast", "clone", "detach", "unrecorded", "beside", "by_pieces")

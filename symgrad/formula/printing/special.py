@@ -35,12 +35,6 @@ def _zeta(w: Writer, t: Term) -> Piece | None:
     return function(kind_of(t.shape), r"\zeta", *(text_of(w.operand(x, t.shape)) for x in t.args))
 
 
-@writes("ellipeinc")
-def _incomplete_second_kind(w: Writer, t: Term) -> Piece:
-    """E of two arguments."""
-    return function(kind_of(t.shape), r"\mathrm{E}", *(text_of(w.operand(x, t.shape)) for x in t.args))
-
-
 @writes("betainc")
 def _incomplete_beta(w: Writer, t: Term) -> Piece:
     a, b, x = (text_of(w.operand(x, t.shape)) for x in t.args)

@@ -7,6 +7,7 @@ from 0 to n - 1 or from 1 to n.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -194,27 +195,14 @@ def total(item: Any, body: Any, bounds: Bounds) -> Any:
 # ---------------------------------------------------------------------------------------------- matrices
 
 
+def _folded(name: str) -> Callable[[Sequence[Any]], Any]:
+    return lambda args: functools.reduce(functools.partial(op, name), args)
+
+
 def _product(args: Sequence[Term]) -> Any:
-    scalars, factors = [a for a in args if not a.shape], [a for a in args if a.shape]
-    out = factors[0]
-    for a in factors[1:]:
-        out = op("matmul", out, a)
-    for a in reversed(scalars):
+    out = _folded("matmul")([a for a in args if a.shape])
+    for a in reversed([a for a in args if not a.shape]):
         out = op("mul", a, out)
-    return out
-
-
-def _sum(args: Sequence[Any]) -> Any:
-    out = args[0]
-    for a in args[1:]:
-        out = op("add", out, a)
-    return out
-
-
-def _entrywise_product(args: Sequence[Term]) -> Any:
-    out = args[0]
-    for a in args[1:]:
-        out = op("mul", out, a)
     return out
 
 
@@ -290,8 +278,8 @@ def _merged(term: Term, groups: Sequence[Sequence[int]], keep: bool) -> Any:
 
 MATRICES: dict[str, Callable[[Sequence[Term]], Any]] = {
     "MatMul": _product,
-    "MatAdd": _sum,
-    "HadamardProduct": _entrywise_product,
+    "MatAdd": _folded("add"),
+    "HadamardProduct": _folded("mul"),
     "HadamardPower": lambda a: op("pow", *a),
     "MatPow": _power,
     "Inverse": lambda a: op("inv", a[0]),
@@ -304,7 +292,7 @@ MATRICES: dict[str, Callable[[Sequence[Term]], Any]] = {
     "DiagonalOf": _diagonal_of,
     "DotProduct": _dot,
     "KroneckerProduct": _kron,
-    "ArrayAdd": _sum,
+    "ArrayAdd": _folded("add"),
     "ArrayTensorProduct": _tensor_product,
 }
 _HANDLED = (

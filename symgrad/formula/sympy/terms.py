@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -12,7 +13,7 @@ from symgrad.errors import FormulaError
 from symgrad.formula.reading.indices import Indexed, entry_by_entry
 from symgrad.formula.sympy.heads import Head, SizeSymbol, Static
 from symgrad.formula.term import Term, apply, as_term, number, size_letter, symbol
-from symgrad.op import TABLE, Op, lookup
+from symgrad.op import TABLE, lookup
 
 
 def from_sympy_expr(expr: Any, symbols: Any = None, indices: Sequence[str] | None = None) -> Term:
@@ -94,7 +95,7 @@ def _term(item: Any, args: list[Any], table: dict[str, Term]) -> Any:
         return _folded(item, args)
     if isinstance(item, (sp.Max, sp.Min)):
         op = lookup("maximum" if isinstance(item, sp.Max) else "minimum")
-        return _fold(op, args)
+        return functools.reduce(op, args)
     if isinstance(item, sp.functions.elementary.piecewise.ExprCondPair) or item in (sp.true, sp.false):
         return args or number(item is sp.true)
     if isinstance(item, sp.Piecewise):
@@ -129,20 +130,13 @@ def _number_term(item: Any) -> Term:
     return number(float(item))
 
 
-def _fold(op: Op, args: Sequence[Term]) -> Any:
-    out = args[0]
-    for a in args[1:]:
-        out = op(out, a)
-    return out
-
-
 def _folded(item: Any, args: Sequence[Term]) -> Any:
     if isinstance(item, sp.Add):
-        return _fold(lookup("add"), args)
+        return functools.reduce(lookup("add"), args)
     above = [a for a, e in zip(args, item.args, strict=True) if not _is_inverse(e)]
     below = [_inverted(a) for a, e in zip(args, item.args, strict=True) if _is_inverse(e)]
-    top = _fold(lookup("mul"), above) if above else number(1)
-    return lookup("div")(top, _fold(lookup("mul"), below)) if below else top
+    top = functools.reduce(lookup("mul"), above) if above else number(1)
+    return lookup("div")(top, functools.reduce(lookup("mul"), below)) if below else top
 
 
 def _is_inverse(e: Any) -> bool:
@@ -198,9 +192,9 @@ _BACK: dict[str, Callable[[list[Any]], Any]] = {
     "LessThan": lambda a: lookup("le")(*a),
     "Equality": lambda a: lookup("eq")(*a),
     "Unequality": lambda a: lookup("ne")(*a),
-    "And": lambda a: _fold(lookup("logical_and"), a),
-    "Or": lambda a: _fold(lookup("logical_or"), a),
-    "Xor": lambda a: _fold(lookup("logical_xor"), a),
+    "And": lambda a: functools.reduce(lookup("logical_and"), a),
+    "Or": lambda a: functools.reduce(lookup("logical_or"), a),
+    "Xor": lambda a: functools.reduce(lookup("logical_xor"), a),
     "Not": lambda a: lookup("logical_not")(*a),
     "ITE": lambda a: lookup("where")(*a),
     "sec": lambda a: lookup("div")(1, lookup("cos")(*a)),

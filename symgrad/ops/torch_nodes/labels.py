@@ -123,16 +123,8 @@ def _split(out: Any, input: Any, split_size_or_sections: Any, *_: Any, **__: Any
     return "SplitBackward0" if isinstance(split_size_or_sections, int) else "SplitWithSizesBackward0"
 
 
-def _chunk(out: Any, input: Any, chunks: int, dim: int = 0) -> str:
-    return "SplitBackward0" if shape_of(input)[dim] else "SplitWithSizesBackward0"
-
-
 def _round(out: Any, input: Any, *, decimals: int | None = None) -> str:
     return f"RoundBackward{int(decimals is not None)}"
-
-
-def _repeat_interleave(out: Any, input: Any, repeats: Any, *_: Any, **__: Any) -> str | None:
-    return "IndexSelectBackward0" if _array(repeats) else None
 
 
 def _atleast(rank: int) -> Any:
@@ -311,7 +303,7 @@ _OTHERWISE: dict[str, Any] = {
     "add": _scaled("Add"),
     "amax": _bound("Amax"),
     "amin": _bound("Amin"),
-    "chunk": _chunk,
+    "chunk": lambda out, input, chunks, dim=0: "SplitBackward0" if shape_of(input)[dim] else "SplitWithSizesBackward0",
     "rsub": _overload("Rsub", 1, "other"),
     "sub": _scaled("Sub"),
     "subtract": _scaled("Sub"),
@@ -345,7 +337,7 @@ _OTHERWISE: dict[str, Any] = {
     "nn.functional.batch_norm": _batch_norm,
     "batch_norm": _batch_norm,
     "remainder": _overload("Remainder", 1, "other", (0, 1)),
-    "repeat_interleave": _repeat_interleave,
+    "repeat_interleave": lambda out, input, repeats, *_, **__: "IndexSelectBackward0" if _array(repeats) else None,
     "reshape": _reshape,
     "reshape_as": _reshape,
     "round": _round,

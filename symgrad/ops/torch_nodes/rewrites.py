@@ -50,10 +50,6 @@ def _norm(out: Any, x: Any, dim: Any = (), **_: Any) -> int:
     return int(not x.size or math.prod(x.shape[d] for d in dim) <= 1)
 
 
-def _norm_along(out: Any, x: Any, p: Any = 2, dim: Any = None, *_: Any, **__: Any) -> int | None:
-    return 0 if dim is not None and dim != () and not x.ndim else None
-
-
 def _none_left(out: Any, x: Any, *_: Any, **__: Any) -> int:
     return int(not x.size or not x.ndim)
 
@@ -155,7 +151,7 @@ OF_FUNCTIONS: dict[str, Count | tuple[Count, Count]] = {
     "median": _along,
     "nanmedian": _along,
     "mode": lambda out, *_, **__: 2 if out.size else 0,
-    "norm": _norm_along,
+    "norm": lambda out, x, p=2, dim=None, *_, **__: 0 if dim is not None and dim != () and not x.ndim else None,
     "roll": lambda out, x, *_, **__: int(not x.size),
     "std_mean": (_moments(1), _moments(0)),
     "topk": lambda out, x, *_, **__: int(not x.ndim),

@@ -92,10 +92,6 @@ def _total(term: Term) -> Term:
     return op("sum", term, dim=tuple(range(term.ndim)), keepdim=False) if term.ndim else term
 
 
-def _det(r: Any, _: str) -> Any:
-    return of_square(r, "det", r.argument())
-
-
 def _cases(r: Any, text: str) -> Any:
     rows: list[tuple[Any, Any]] = []
     while True:
@@ -344,7 +340,7 @@ PEOPLE: dict[str, Callable[[Any, str], Any]] = {
     r"\lfloor": _rounded("floor", r"\rfloor"),
     r"\lceil": _rounded("ceil", r"\rceil"),
     r"\binom": _binomial,
-    r"\det": _det,
+    r"\det": lambda r, _: of_square(r, "det", r.argument()),
     r"\begin{cases}": _cases,
     "e": _exponential,
     r"\mathbf{1}": _ones,

@@ -128,10 +128,6 @@ def _einsum(text: Any, *operands: Term, **_: Any) -> Any:
     return FRONTS["einsum"].call(text.replace(" ", ""), *operands)
 
 
-def _rational(p: Term, q: Any = 1) -> Any:
-    return number(Fraction(p.number) / Fraction(q.number if isinstance(q, Term) else q))
-
-
 def _folded(name: str) -> Callable[..., Any]:
     return lambda *args: functools.reduce(lookup(name), args)
 
@@ -320,7 +316,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Matrix": joined,
     "Integer": lambda a: a,
     "S": lambda a: a,
-    "Rational": _rational,
+    "Rational": lambda p, q=1: number(Fraction(p.number) / Fraction(q.number if isinstance(q, Term) else q)),
     "Heaviside": lambda x, at=None: lookup("heaviside")(x, number(0) if at is None else at),
     "Inverse": lambda a: _square("inv")(a),
     "Trace": lambda a: _trace(a),
