@@ -30,19 +30,16 @@ from symgrad.autograd import Variable as Variable
 __version__: str
 def abs(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Absolute value; derivative 0 at 0."""
-def abs_(input: Operand) -> Tensor:
-    """``abs`` in place: the tensor is changed and returned."""
+def abs_(input: Operand) -> Tensor: ...
 def absolute(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Absolute value; derivative 0 at 0."""
 from symgrad.backends import accelerator as accelerator
 def acos(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse cosine."""
-def acos_(input: Operand) -> Tensor:
-    """``acos`` in place: the tensor is changed and returned."""
+def acos_(input: Operand) -> Tensor: ...
 def acosh(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic cosine."""
-def acosh_(input: Operand) -> Tensor:
-    """``acosh`` in place: the tensor is changed and returned."""
+def acosh_(input: Operand) -> Tensor: ...
 def adaptive_avg_pool1d(input: Operand, output_size: _int | Ints, *, out: Tensor | None = None) -> Tensor:
     """Means over cells, as many as asked for."""
 def adaptive_max_pool1d(input: Operand, output_size: _int | Ints, return_indices: _bool = False, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor]:
@@ -59,8 +56,7 @@ def addmm(input: Operand, mat1: Operand, mat2: Operand, *, beta: Number = 1, alp
     """beta · input + alpha · (mat1 @ mat2) of matrices."""
 def addmv(input: Operand, mat: Operand, vec: Operand, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """beta · input + alpha · (mat @ vec)."""
-def addmv_(input: Operand, mat: Operand, vec: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """``addmv`` in place: the tensor is changed and returned."""
+def addmv_(input: Operand, mat: Operand, vec: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
 def addr(input: Operand, vec1: Operand, vec2: Operand, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """beta · input + alpha · vec1 vec2ᵀ."""
 def adjoint(input: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -89,30 +85,24 @@ def any(input: Operand, dim: Ints | _int | None = None, keepdim: _bool = False, 
 from symgrad.tensor.ranges import arange as arange
 def arccos(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse cosine."""
-def arccos_(input: Operand) -> Tensor:
-    """``arccos`` in place: the tensor is changed and returned."""
+def arccos_(input: Operand) -> Tensor: ...
 def arccosh(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic cosine."""
-def arccosh_(input: Operand) -> Tensor:
-    """``arccosh`` in place: the tensor is changed and returned."""
+def arccosh_(input: Operand) -> Tensor: ...
 def arcsin(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse sine."""
-def arcsin_(input: Operand) -> Tensor:
-    """``arcsin`` in place: the tensor is changed and returned."""
+def arcsin_(input: Operand) -> Tensor: ...
 def arcsinh(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic sine."""
-def arcsinh_(input: Operand) -> Tensor:
-    """``arcsinh`` in place: the tensor is changed and returned."""
+def arcsinh_(input: Operand) -> Tensor: ...
 def arctan(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse tangent."""
 def arctan2(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """The angle of the point (other, input), which is arctan(input/other) turned into its quadrant; derivatives 0 at the origin."""
-def arctan_(input: Operand) -> Tensor:
-    """``arctan`` in place: the tensor is changed and returned."""
+def arctan_(input: Operand) -> Tensor: ...
 def arctanh(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic tangent."""
-def arctanh_(input: Operand) -> Tensor:
-    """``arctanh`` in place: the tensor is changed and returned."""
+def arctanh_(input: Operand) -> Tensor: ...
 from symgrad.switches import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 def argmax(input: Operand, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
     """The place of the largest entry along ``dim``, or of the flattened input without it, the first of equal ones; no derivative."""
@@ -125,8 +115,7 @@ def argwhere(input: Operand, *, out: Tensor | None = None) -> Tensor:
 from symgrad import array_api as array_api
 def as_strided(input: Operand, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The entries at the places ``storage_offset`` + Σ i_k · ``stride``_k of the memory that ``input`` lies in."""
-def as_strided_(input: Operand, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
-    """``as_strided`` in place: the tensor is changed and returned."""
+def as_strided_(input: Operand, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor: ...
 def as_strided_copy(input: Operand, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """A copy of what ``as_strided`` shows of ``input``, in memory of its own, row by row."""
 def as_strided_scatter(input: Operand, src: Operand, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -135,22 +124,18 @@ from symgrad.tensor.borrowed import as_tensor as as_tensor
 from symgrad.tensor.borrowed import asarray as asarray
 def asin(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse sine."""
-def asin_(input: Operand) -> Tensor:
-    """``asin`` in place: the tensor is changed and returned."""
+def asin_(input: Operand) -> Tensor: ...
 def asinh(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic sine."""
-def asinh_(input: Operand) -> Tensor:
-    """``asinh`` in place: the tensor is changed and returned."""
+def asinh_(input: Operand) -> Tensor: ...
 def atan(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse tangent."""
 def atan2(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """The angle of the point (other, input), which is arctan(input/other) turned into its quadrant; derivatives 0 at the origin."""
-def atan_(input: Operand) -> Tensor:
-    """``atan`` in place: the tensor is changed and returned."""
+def atan_(input: Operand) -> Tensor: ...
 def atanh(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic tangent."""
-def atanh_(input: Operand) -> Tensor:
-    """``atanh`` in place: the tensor is changed and returned."""
+def atanh_(input: Operand) -> Tensor: ...
 @overload
 def atleast_1d(tensor: Operand, *, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -225,8 +210,7 @@ def cdist(x1: Operand, x2: Operand, p: _float = 2.0, compute_mode: str = '', *, 
 from symgrad.dtype_objects import cdouble as cdouble
 def ceil(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Smallest integer not below input; derivative 0."""
-def ceil_(input: Operand) -> Tensor:
-    """``ceil`` in place: the tensor is changed and returned."""
+def ceil_(input: Operand) -> Tensor: ...
 def celu(input: Operand, alpha: _float = 1.0) -> Tensor:
     """``input`` above 0, alpha (e^(input/alpha) - 1) below."""
 def celu_(input: Operand, alpha: _float = 1.0) -> Tensor:
@@ -248,20 +232,16 @@ def chunk(input: Operand, chunks: _int, dim: _int = 0, *, out: Sequence[Tensor] 
     """At most ``chunks`` ranges of an axis, all but the last of equal size."""
 def clamp(input: Operand, min: Operand | None = None, max: Operand | None = None, *, out: Tensor | None = None) -> Tensor:
     """``input`` limited to [min, max]; either bound may be None, not both."""
-def clamp_(input: Operand, min: Operand | None = None, max: Operand | None = None) -> Tensor:
-    """``clamp`` in place: the tensor is changed and returned."""
+def clamp_(input: Operand, min: Operand | None = None, max: Operand | None = None) -> Tensor: ...
 def clamp_max(input: Operand, max: Operand, *, out: Tensor | None = None) -> Tensor:
     """input limited from above; derivative 1 at the bound."""
-def clamp_max_(input: Operand, other: Operand) -> Tensor:
-    """``clamp_max`` in place: the tensor is changed and returned."""
+def clamp_max_(input: Operand, other: Operand) -> Tensor: ...
 def clamp_min(input: Operand, min: Operand, *, out: Tensor | None = None) -> Tensor:
     """input limited from below; derivative 1 at the bound."""
-def clamp_min_(input: Operand, other: Operand) -> Tensor:
-    """``clamp_min`` in place: the tensor is changed and returned."""
+def clamp_min_(input: Operand, other: Operand) -> Tensor: ...
 def clip(input: Operand, min: Operand | None = None, max: Operand | None = None, *, out: Tensor | None = None) -> Tensor:
     """``input`` limited to [min, max]; either bound may be None, not both."""
-def clip_(input: Operand, min: Operand | None = None, max: Operand | None = None) -> Tensor:
-    """``clip`` in place: the tensor is changed and returned."""
+def clip_(input: Operand, min: Operand | None = None, max: Operand | None = None) -> Tensor: ...
 def clone(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """A copy with history."""
 def column_stack(tensors: Sequence[Operand], *, out: Tensor | None = None) -> Tensor:
@@ -283,8 +263,7 @@ def conj(x: Operand, *, out: Tensor | None = None) -> Tensor:
     """Complex conjugate; the input itself when it is real."""
 def conj_physical(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Complex conjugate."""
-def conj_physical_(input: Operand) -> Tensor:
-    """``conj_physical`` in place: the tensor is changed and returned."""
+def conj_physical_(input: Operand) -> Tensor: ...
 def constant_pad_nd(input: Operand, pad: Sequence[_int], value: Number = 0, *, out: Tensor | None = None) -> Tensor:
     """A constant border, with widths in pairs from the last axis backwards; negative widths cut."""
 from symgrad.devices import contiguous_format as contiguous_format
@@ -310,12 +289,10 @@ def corrcoef(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Correlations of variables in rows."""
 def cos(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Cosine (radians)."""
-def cos_(input: Operand) -> Tensor:
-    """``cos`` in place: the tensor is changed and returned."""
+def cos_(input: Operand) -> Tensor: ...
 def cosh(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic cosine."""
-def cosh_(input: Operand) -> Tensor:
-    """``cosh`` in place: the tensor is changed and returned."""
+def cosh_(input: Operand) -> Tensor: ...
 def cosine_embedding_loss(input1: Operand, input2: Operand, target: Operand, margin: _float = 0, reduction: _int = 0) -> Tensor:
     """``nn.functional.cosine_embedding_loss`` with torch's number for the reduction: 0 none (torch's default), 1 mean, 2 sum."""
 def cosine_similarity(x1: Operand, x2: Operand, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
@@ -354,8 +331,7 @@ def cumulative_trapezoid(y: Operand, x: Operand | None = None, *, dx: Number = 1
 from symgrad.random import default_generator as default_generator
 def deg2rad(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Degrees in radians."""
-def deg2rad_(input: Operand) -> Tensor:
-    """``deg2rad`` in place: the tensor is changed and returned."""
+def deg2rad_(input: Operand) -> Tensor: ...
 def degrees(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Radians in degrees."""
 from symgrad.notation.steps import derive as derive
@@ -423,12 +399,10 @@ def equal(input: Operand, other: Operand) -> _bool:
     """Whether both have the same shape and entries."""
 def erf(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Error function."""
-def erf_(input: Operand) -> Tensor:
-    """``erf`` in place: the tensor is changed and returned."""
+def erf_(input: Operand) -> Tensor: ...
 def erfc(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Complementary error function 1 - erf(input)."""
-def erfc_(input: Operand) -> Tensor:
-    """``erfc`` in place: the tensor is changed and returned."""
+def erfc_(input: Operand) -> Tensor: ...
 def erfinv(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Inverse of the error function, on (-1, 1)."""
 from symgrad.explaining import errorbars as errorbars
@@ -437,10 +411,8 @@ def exp(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """e**input."""
 def exp2(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """2**input."""
-def exp2_(input: Operand) -> Tensor:
-    """``exp2`` in place: the tensor is changed and returned."""
-def exp_(input: Operand) -> Tensor:
-    """``exp`` in place: the tensor is changed and returned."""
+def exp2_(input: Operand) -> Tensor: ...
+def exp_(input: Operand) -> Tensor: ...
 def expand(input: Operand, *sizes: _int | Ints, out: Tensor | None = None) -> Tensor:
     """Axes of size 1 (and new leading axes) repeated; -1 keeps a size."""
 def expand_copy(input: Operand, *sizes: _int | Ints, size: Ints = ..., out: Tensor | None = None) -> Tensor:
@@ -452,8 +424,7 @@ from symgrad.notation.elements import explicit as explicit
 from symgrad.explaining import explore as explore
 def expm1(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """e**input - 1."""
-def expm1_(input: Operand) -> Tensor:
-    """``expm1`` in place: the tensor is changed and returned."""
+def expm1_(input: Operand) -> Tensor: ...
 from symgrad.tensor.creation import eye as eye
 def fake_quantize_per_channel_affine(input: Operand, scale: Operand, zero_point: Operand, axis: _int, quant_min: _int, quant_max: _int, *, out: Tensor | None = None) -> Tensor:
     """:func:`fake_quantize_per_tensor_affine` with a ``scale`` and a ``zero_point`` for every place along ``axis``."""
@@ -475,8 +446,7 @@ def fill_(self: Operand, value: Operand) -> Tensor:
 from symgrad.dtypes import finfo as finfo
 def fix(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Integer part; derivative 0."""
-def fix_(input: Operand) -> Tensor:
-    """``fix`` in place: the tensor is changed and returned."""
+def fix_(input: Operand) -> Tensor: ...
 def flatten(input: Operand, start_dim: _int = 0, end_dim: _int = -1, *, out: Tensor | None = None) -> Tensor:
     """Axes ``start_dim`` … ``end_dim`` joined into one."""
 def flip(input: Operand, *axes: _int | Ints, dims: Ints = (), out: Tensor | None = None) -> Tensor:
@@ -493,8 +463,7 @@ def float_power(input: Operand, exponent: Operand, *, out: Tensor | None = None)
     """input^exponent in double precision (complex when either is)."""
 def floor(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Largest integer not above input; derivative 0."""
-def floor_(input: Operand) -> Tensor:
-    """``floor`` in place: the tensor is changed and returned."""
+def floor_(input: Operand) -> Tensor: ...
 def floor_divide(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """Quotient rounded down; as in torch without a derivative, which div with rounding_mode has."""
 def fmax(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -506,8 +475,7 @@ def fmod(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor
 from symgrad.notation import formula as formula
 def frac(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Fractional part, with the sign of input."""
-def frac_(input: Operand) -> Tensor:
-    """``frac`` in place: the tensor is changed and returned."""
+def frac_(input: Operand) -> Tensor: ...
 def frexp(input: Operand, *, out: Sequence[Tensor] | None = None) -> return_types.frexp:
     """Mantissa in [1/2, 1) and exponent of two."""
 from symgrad.linalg import frobenius_norm as frobenius_norm
@@ -532,8 +500,7 @@ def gather(input: Operand, *, axis: _int, index: Operand, sparse_grad: _bool = F
     """Entries of ``input`` along ``dim`` picked by ``index``, which may be smaller in the other axes (as torch)."""
 def gcd(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """Greatest common divisor; no derivative."""
-def gcd_(input: Operand, other: Operand) -> Tensor:
-    """``gcd`` in place: the tensor is changed and returned."""
+def gcd_(input: Operand, other: Operand) -> Tensor: ...
 def ge(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """input >= other entry by entry; no derivative."""
 def geqrf(A: Operand, *, out: Sequence[Tensor] | None = None) -> return_types.geqrf:
@@ -580,7 +547,7 @@ def heaviside(input: Operand, values: Operand, *, out: Tensor | None = None) -> 
 def hinge_embedding_loss(input: Operand, target: Operand, margin: _float = 1.0, reduction: _int = 0) -> Tensor:
     """``nn.functional.hinge_embedding_loss`` with torch's number for the reduction: 0 none (torch's default), 1 mean, 2 sum."""
 def histc(input: Operand, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Tensor | None = None) -> Tensor:
-    """How many entries lie in each of ``bins`` equal parts of [min, max] (of the range of the entries if both are 0)."""
+    """How many entries lie in each of ``bins`` equal parts of [min, max], or of their range if both are 0."""
 def histogram(input: Operand, bins: Operand = 100, *, range: Sequence[_float] | None = None, weight: Operand | None = None, density: _bool = False, out: Sequence[Tensor] | None = None) -> return_types.histogram:
     """How many entries (or what ``weight``) lies in each of ``bins`` parts, and the edges of these."""
 @overload
@@ -598,8 +565,7 @@ def hypot(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tenso
     """sqrt(input² + other²)."""
 def i0(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Modified Bessel function of the first kind, of order 0."""
-def i0_(input: Operand) -> Tensor:
-    """``i0`` in place: the tensor is changed and returned."""
+def i0_(input: Operand) -> Tensor: ...
 def igamma(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """Regularised lower incomplete gamma function P(input, other) of order input, the gamma distribution's probability up to other."""
 def igammac(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
@@ -625,8 +591,7 @@ def index_fill(input: Operand, *, axis: _int, index: Operand, value: Operand, ou
     """``input`` with its slices ``index`` of the axis ``dim`` filled with one value."""
 def index_put(input: Operand, indices: Sequence[Operand], values: Operand, accumulate: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """``input`` with ``values`` written at ``indices`` (a tuple, one per axis), or added to what is there."""
-def index_put_(input: Operand, indices: Sequence[Operand], values: Operand, accumulate: _bool = False) -> Tensor:
-    """``index_put`` in place: the tensor is changed and returned."""
+def index_put_(input: Operand, indices: Sequence[Operand], values: Operand, accumulate: _bool = False) -> Tensor: ...
 @overload
 def index_reduce(input: Operand, dim: _int, index: Operand, source: Operand, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -703,12 +668,10 @@ def layer_norm(input: Operand, normalized_shape: Sequence[_int], weight: Operand
 from symgrad.devices import layout as layout
 def lcm(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """Least common multiple; no derivative."""
-def lcm_(input: Operand, other: Operand) -> Tensor:
-    """``lcm`` in place: the tensor is changed and returned."""
+def lcm_(input: Operand, other: Operand) -> Tensor: ...
 def ldexp(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """input · 2^other, in the dtype of the input where that is one of floats and ``other`` counts in integers."""
-def ldexp_(input: Operand, other: Operand) -> Tensor:
-    """``ldexp`` in place: the tensor is changed and returned."""
+def ldexp_(input: Operand, other: Operand) -> Tensor: ...
 def le(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """input <= other entry by entry; no derivative."""
 from symgrad.devices import legacy_contiguous_format as legacy_contiguous_format
@@ -730,18 +693,14 @@ def log(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Natural logarithm."""
 def log10(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Logarithm to base 10."""
-def log10_(input: Operand) -> Tensor:
-    """``log10`` in place: the tensor is changed and returned."""
+def log10_(input: Operand) -> Tensor: ...
 def log1p(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """log(1 + input)."""
-def log1p_(input: Operand) -> Tensor:
-    """``log1p`` in place: the tensor is changed and returned."""
+def log1p_(input: Operand) -> Tensor: ...
 def log2(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Logarithm to base 2."""
-def log2_(input: Operand) -> Tensor:
-    """``log2`` in place: the tensor is changed and returned."""
-def log_(input: Operand) -> Tensor:
-    """``log`` in place: the tensor is changed and returned."""
+def log2_(input: Operand) -> Tensor: ...
+def log_(input: Operand) -> Tensor: ...
 @overload
 def log_softmax(input: Operand, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor: ...
 @overload
@@ -768,8 +727,7 @@ def logical_xor(input: Operand, other: Operand, *, out: Tensor | None = None) ->
     """Whether just one of two entries is not zero; no derivative."""
 def logit(input: Operand, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """log(input / (1 - input)), with ``input`` limited to [eps, 1 - eps] if given."""
-def logit_(input: Operand, eps: _float | None = None) -> Tensor:
-    """``logit`` in place: the tensor is changed and returned."""
+def logit_(input: Operand, eps: _float | None = None) -> Tensor: ...
 def logsigmoid(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """log of the logistic function."""
 from symgrad.tensor.ranges import logspace as logspace
@@ -872,8 +830,7 @@ def mvlgamma(input: Operand, p: _int, *, out: Tensor | None = None) -> Tensor:
 from symgrad.tensor.creation import nan as nan
 def nan_to_num(input: Operand, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """Numbers in place of nan (0) and of the infinities (the largest finite numbers); their derivative is 0."""
-def nan_to_num_(input: Operand, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
-    """``nan_to_num`` in place: the tensor is changed and returned."""
+def nan_to_num_(input: Operand, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor: ...
 def nanmean(input: Operand, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
     """Mean of the entries that are numbers."""
 @overload
@@ -898,12 +855,10 @@ def ne(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """input != other entry by entry; no derivative."""
 def neg(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """-input."""
-def neg_(input: Operand) -> Tensor:
-    """``neg`` in place: the tensor is changed and returned."""
+def neg_(input: Operand) -> Tensor: ...
 def negative(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """-input."""
-def negative_(input: Operand) -> Tensor:
-    """``negative`` in place: the tensor is changed and returned."""
+def negative_(input: Operand) -> Tensor: ...
 from symgrad.tensor.creation import newaxis as newaxis
 def nextafter(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """The next number after input towards other: as input itself in derivatives."""
@@ -985,8 +940,7 @@ def quantile(input: Operand, q: Operand, dim: _int | None = None, keepdim: _bool
 from symgrad import quasirandom as quasirandom
 def rad2deg(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Radians in degrees."""
-def rad2deg_(input: Operand) -> Tensor:
-    """``rad2deg`` in place: the tensor is changed and returned."""
+def rad2deg_(input: Operand) -> Tensor: ...
 def radians(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Degrees in radians."""
 from symgrad.random import rand as rand
@@ -1003,12 +957,10 @@ def real(x: Operand, *, out: Tensor | None = None) -> Tensor:
     """Real part; the input itself when it is real."""
 def reciprocal(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """1/input."""
-def reciprocal_(input: Operand) -> Tensor:
-    """``reciprocal`` in place: the tensor is changed and returned."""
+def reciprocal_(input: Operand) -> Tensor: ...
 def relu(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """max(input, 0); derivative 0 at 0."""
-def relu_(input: Operand) -> Tensor:
-    """``relu`` in place: the tensor is changed and returned."""
+def relu_(input: Operand) -> Tensor: ...
 def remainder(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """input - other * floor(input/other), with the sign of other."""
 def renorm(input: Operand, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = None) -> Tensor:
@@ -1044,8 +996,7 @@ def rot90(input: Operand, k: _int = 1, dims: Sequence[_int] = (0, 1), *, out: Te
     """The plane of two axes turned by ``k`` right angles, from the first towards the second."""
 def round(input: Operand, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """The nearest integer, or multiple of 10^-decimals; halves to even, derivative 0."""
-def round_(input: Operand, *, decimals: _int = 0) -> Tensor:
-    """``round`` in place: the tensor is changed and returned."""
+def round_(input: Operand, *, decimals: _int = 0) -> Tensor: ...
 def row_stack(tensors: Sequence[Operand], *, out: Tensor | None = None) -> Tensor:
     """Joined along the first axis; vectors are rows."""
 def rrelu(input: Operand, lower: _float = 0.125, upper: _float = 0.3333333333333333, training: _bool = False, *, generator: Random | None = None) -> Tensor:
@@ -1054,8 +1005,7 @@ def rrelu_(input: Operand, lower: _float = 0.125, upper: _float = 0.333333333333
     """``rrelu`` in place."""
 def rsqrt(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """1/sqrt(input)."""
-def rsqrt_(input: Operand) -> Tensor:
-    """``rsqrt`` in place: the tensor is changed and returned."""
+def rsqrt_(input: Operand) -> Tensor: ...
 def rsub(input: Operand, other: Operand, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """other - alpha * input."""
 from symgrad.tensor.storing import save as save
@@ -1111,8 +1061,7 @@ def sgn(input: Operand, *, out: Tensor | None = None) -> Tensor:
 from symgrad.dtype_objects import short as short
 def sigmoid(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """The logistic function 1/(1 + e^-input)."""
-def sigmoid_(input: Operand) -> Tensor:
-    """``sigmoid`` in place: the tensor is changed and returned."""
+def sigmoid_(input: Operand) -> Tensor: ...
 def sign(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1; derivative 0."""
 from symgrad import signal as signal
@@ -1120,16 +1069,13 @@ def signbit(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether the sign bit is set; no derivative."""
 def sin(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Sine (radians)."""
-def sin_(input: Operand) -> Tensor:
-    """``sin`` in place: the tensor is changed and returned."""
+def sin_(input: Operand) -> Tensor: ...
 def sinc(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """sin(πx)/(πx), and 1 at 0."""
-def sinc_(input: Operand) -> Tensor:
-    """``sinc`` in place: the tensor is changed and returned."""
+def sinc_(input: Operand) -> Tensor: ...
 def sinh(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic sine."""
-def sinh_(input: Operand) -> Tensor:
-    """``sinh`` in place: the tensor is changed and returned."""
+def sinh_(input: Operand) -> Tensor: ...
 def slice_copy(input: Operand, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
     """A copy of what ``slice`` shows of ``input``, in memory of its own, row by row."""
 def slice_scatter(input: Operand, src: Operand, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
@@ -1160,12 +1106,10 @@ def spmm(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor
     """The matrix product of tensors with 2 and 2 axes."""
 def sqrt(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Square root; the derivative at 0 is +inf."""
-def sqrt_(input: Operand) -> Tensor:
-    """``sqrt`` in place: the tensor is changed and returned."""
+def sqrt_(input: Operand) -> Tensor: ...
 def square(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """input squared."""
-def square_(input: Operand) -> Tensor:
-    """``square`` in place: the tensor is changed and returned."""
+def square_(input: Operand) -> Tensor: ...
 def squeeze(input: Operand, dim: _int | Ints | None = None, *, out: Tensor | None = None, axis: _int | Ints | None = ...) -> Tensor:
     """Without the axes of size 1 (all of them, or those named)."""
 def squeeze_copy(input: Operand, dim: _int | Ints | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1203,12 +1147,10 @@ def take_along_dim(input: Operand, indices: Operand, dim: _int | None = None, *,
     """Entries along ``dim`` picked by ``indices``, which broadcasts against the other axes."""
 def tan(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Tangent (radians)."""
-def tan_(input: Operand) -> Tensor:
-    """``tan`` in place: the tensor is changed and returned."""
+def tan_(input: Operand) -> Tensor: ...
 def tanh(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic tangent."""
-def tanh_(input: Operand) -> Tensor:
-    """``tanh`` in place: the tensor is changed and returned."""
+def tanh_(input: Operand) -> Tensor: ...
 from symgrad.tensor.creation import tensor as tensor
 def tensor_split(input: Operand, indices_or_sections: Any = None, dim: _int = 0, *, out: Sequence[Tensor] | None = None, axis: _int = ..., **named: Any) -> tuple[Tensor, ...]:
     """Ranges of an axis: that many of nearly equal size, or cut at the indices given."""
@@ -1248,8 +1190,7 @@ def true_divide(input: Operand, other: Operand, *, rounding_mode: str | None = N
     """input / other; ``rounding_mode`` None, "trunc" or "floor" (rounded results have derivative 0)."""
 def trunc(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Integer part; derivative 0."""
-def trunc_(input: Operand) -> Tensor:
-    """``trunc`` in place: the tensor is changed and returned."""
+def trunc_(input: Operand) -> Tensor: ...
 from symgrad.tensor.questions import typename as typename
 from symgrad import types as types
 from symgrad.dtype_objects import uint16 as uint16
@@ -1273,13 +1214,13 @@ def unfold_copy(input: Operand, dimension: _int, size: _int, step: _int, *, out:
 def unique(input: Operand, sorted: _bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None, *, out: Tensor | None = None, axis: _int | None = ...) -> Tensor: ...
 @overload
 def unique(input: Operand, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None, *, out: Sequence[Tensor] | None = None, axis: _int | None = ...) -> tuple[Tensor, ...]:
-    """The different entries (with ``dim``: slices), in order; on demand the number of each entry, and how many it has."""
+    """The different entries (with ``dim``: slices), in order; on demand the number of each, and how many it has."""
 @overload
 def unique_consecutive(input: Operand, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None, *, out: Tensor | None = None, axis: _int | None = ...) -> Tensor: ...
 @overload
 def unique_consecutive(input: Operand, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None, *, out: Sequence[Tensor] | None = None, axis: _int | None = ...) -> tuple[Tensor, ...]:
     """The entries (with ``dim``: slices) that differ from the one before them."""
-def unravel_index(indices: Operand, shape: _int | Ints, *, out: Tensor | None = None) -> Tensor:
+def unravel_index(indices: Operand, shape: _int | Ints, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """The places along every axis that places in the flattened array stand for."""
 def unsafe_chunk(input: Operand, chunks: _int, dim: _int = 0, *, out: Sequence[Tensor] | None = None, axis: _int = ...) -> tuple[Tensor, ...]:
     """At most ``chunks`` ranges of an axis, all but the last of equal size."""
@@ -1332,8 +1273,7 @@ from symgrad.notation import where_list as where_list
 from symgrad._higher_order_ops import while_loop as while_loop
 def xlogy(input: Operand, other: Operand, *, out: Tensor | None = None) -> Tensor:
     """input log other, and 0 where input is 0 and other a number."""
-def xlogy_(input: Operand, other: Operand) -> Tensor:
-    """``xlogy`` in place: the tensor is changed and returned."""
+def xlogy_(input: Operand, other: Operand) -> Tensor: ...
 from symgrad.backends import xpu as xpu
 def zero_(self: Operand) -> Tensor:
     """Fill with zeros in place."""

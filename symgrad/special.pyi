@@ -148,7 +148,7 @@ def k1(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def k1e(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """e^input times the modified Bessel function of the second kind, of order 1, of ``input`` > 0."""
 def kl_div(x: Operand, y: Operand, *, out: Tensor | None = None) -> Tensor:
-    """x log(x/y) - x + y entry by entry, where ``rel_entr`` is not infinite: 0 where both are equal, above 0 elsewhere."""
+    """x log(x/y) - x + y entry by entry, where ``rel_entr`` is finite: 0 where both are equal, above 0 elsewhere."""
 def kv(v: Operand, z: Operand, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the second kind K_v(z) of real order, z > 0; differentiable by both."""
 def kve(v: Operand, z: Operand, *, out: Tensor | None = None) -> Tensor:

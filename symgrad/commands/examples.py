@@ -32,15 +32,17 @@ _CALLS = """
 [0.5, -1.5, 2.0], 1.0 : fill
 [0.5, -1.5, 2.0], (1, 2) : split_with_sizes unsafe_split_with_sizes split_with_sizes_copy
 [0.5, -1.5, 2.0], (2,) : tile
+[0.5, -1.5, 2.0], (1,) : sum_to_size
 [0.5, -1.5, 2.0], (2, 3) : expand broadcast_to expand_copy
 [0.5, -1.5, 2.0], (1, 1) : pad constant_pad_nd
 [0.5, -1.5, 2.0], (3,) : layer_norm rms_norm
 [0.5, -1.5, 2.0], (3,), (1,), 0 : as_strided as_strided_copy
 [0.5, -1.5, 2.0], [9.0, 8.0], (2,), (1,) : as_strided_scatter
-[0.5, -1.5, 2.0], 0, 1 : select select_copy roll
+[0.5, -1.5, 2.0], 0, 1 : select select_copy
+[0.5, -1.5, 2.0], 1, 0 : roll
 [0.5, -1.5, 2.0], 0, 1, 2 : narrow narrow_copy slice_copy
-[0.5, -1.5, 2.0], 0 : unsqueeze_ unsqueeze_copy
-[0.5, -1.5, 2.0], (3, 1) : view_copy
+[0.5, -1.5, 2.0], 0 : unsqueeze unsqueeze_ unsqueeze_copy
+[0.5, -1.5, 2.0], (3, 1) : view_copy view reshape
 [0.5, 1.5, 2.0], 1 : polygamma_
 [0.5, -1.5, 2.0], 0, 2, 1 : unfold unfold_copy Tensor.unfold
 [0.5, -1.5, 2.0], 0, [2, 0] : index_select gather
@@ -65,7 +67,7 @@ _CALLS = """
 [[[1.0]], [[2.0]], [[4.0]]], [[[1.0]], [[-1.0]]], [0.5] : conv_tbc
 [[2.0, 1.0], [1.0, 3.0]], 1 : frobenius_norm
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0], True, False, 1e-08, 1 : poisson_nll_loss
-[0.5, -1.5, 2.0], 2, 0 : masked.normalize
+[0.5, -1.5, 2.0], 2, 0 : masked.normalize nn.functional.normalize
 [0.5, -1.5, 2.0], -1.0, 1.0 : clip clamp
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0], 0 : cosine_similarity
 [0.5, -1.5, 2.0], [2, 0, 1] : ldexp
@@ -97,6 +99,8 @@ _CALLS = """
 [0.5, 2.0], [0.1, 3.0] : complex polar
 [6, 4, 9], [2, 3, 1] : bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift gcd lcm
 [6, 4, 9] : bitwise_not bincount
+[6, 4, 9], [4, 5] : isin
+[6, 4, 9], (2, 5) : unravel_index
 [[2.0, 1.0], [1.0, 3.0]] : t adjoint mT fliplr flipud rot90 cov corrcoef nuclear_norm cond trace triu tril logdet
 [[2.0, 1.0], [1.0, 3.0]] : matrix_norm matrix_rank slogdet lu lu_factor lu_factor_ex ldl_factor ldl_factor_ex pinverse
 [[2.0, 1.0], [1.0, 3.0]] : msort diag_embed pdist svd_lowrank pca_lowrank argwhere diagonal diagonal_copy svd qr

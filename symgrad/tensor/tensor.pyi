@@ -26,48 +26,37 @@ class Tensor(Recorded):
         """The axes in reverse order; of others than matrices torch will refuse it, and warns."""
     def abs(self) -> Tensor:
         """Absolute value; derivative 0 at 0."""
-    def abs_(self) -> Tensor:
-        """``abs`` in place: the tensor is changed and returned."""
+    def abs_(self) -> Tensor: ...
     def absolute(self) -> Tensor:
         """Absolute value; derivative 0 at 0."""
-    def absolute_(self) -> Tensor:
-        """``absolute`` in place: the tensor is changed and returned."""
+    def absolute_(self) -> Tensor: ...
     def acos(self) -> Tensor:
         """Inverse cosine."""
-    def acos_(self) -> Tensor:
-        """``acos`` in place: the tensor is changed and returned."""
+    def acos_(self) -> Tensor: ...
     def acosh(self) -> Tensor:
         """Inverse hyperbolic cosine."""
-    def acosh_(self) -> Tensor:
-        """``acosh`` in place: the tensor is changed and returned."""
+    def acosh_(self) -> Tensor: ...
     def add(self, other: Operand, *, alpha: Number = 1) -> Tensor:
         """input + alpha * other."""
-    def add_(self, other: Operand, *, alpha: Number = 1) -> Tensor:
-        """``add`` in place: the tensor is changed and returned."""
+    def add_(self, other: Operand, *, alpha: Number = 1) -> Tensor: ...
     def addbmm(self, batch1: Operand, batch2: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
         """beta · input + alpha · (the sum over the batch of batch1 @ batch2)."""
-    def addbmm_(self, batch1: Operand, batch2: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-        """``addbmm`` in place: the tensor is changed and returned."""
+    def addbmm_(self, batch1: Operand, batch2: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
     def addcdiv(self, tensor1: Operand, tensor2: Operand, *, value: Number = 1) -> Tensor:
         """input + value · tensor1 / tensor2."""
-    def addcdiv_(self, tensor1: Operand, tensor2: Operand, *, value: Number = 1) -> Tensor:
-        """``addcdiv`` in place: the tensor is changed and returned."""
+    def addcdiv_(self, tensor1: Operand, tensor2: Operand, *, value: Number = 1) -> Tensor: ...
     def addcmul(self, tensor1: Operand, tensor2: Operand, *, value: Number = 1) -> Tensor:
         """input + value · tensor1 · tensor2."""
-    def addcmul_(self, tensor1: Operand, tensor2: Operand, *, value: Number = 1) -> Tensor:
-        """``addcmul`` in place: the tensor is changed and returned."""
+    def addcmul_(self, tensor1: Operand, tensor2: Operand, *, value: Number = 1) -> Tensor: ...
     def addmm(self, mat1: Operand, mat2: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
         """beta · input + alpha · (mat1 @ mat2) of matrices."""
-    def addmm_(self, mat1: Operand, mat2: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-        """``addmm`` in place: the tensor is changed and returned."""
+    def addmm_(self, mat1: Operand, mat2: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
     def addmv(self, mat: Operand, vec: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
         """beta · input + alpha · (mat @ vec)."""
-    def addmv_(self, mat: Operand, vec: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-        """``addmv`` in place: the tensor is changed and returned."""
+    def addmv_(self, mat: Operand, vec: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
     def addr(self, vec1: Operand, vec2: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
         """beta · input + alpha · vec1 vec2ᵀ."""
-    def addr_(self, vec1: Operand, vec2: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-        """``addr`` in place: the tensor is changed and returned."""
+    def addr_(self, vec1: Operand, vec2: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
     def adjoint(self) -> Tensor:
         """Conjugate transpose of the last two axes: ``x.mH``."""
     def all(self, dim: Ints | _int | None = None, keepdim: _bool = False, *, axis: Ints | _int | None = ..., keepdims: _bool = ...) -> Tensor:
@@ -88,32 +77,25 @@ class Tensor(Recorded):
         """A Python function of a number on every entry, in place.  It has no derivative: see ``autograd.Function``."""
     def arccos(self) -> Tensor:
         """Inverse cosine."""
-    def arccos_(self) -> Tensor:
-        """``arccos`` in place: the tensor is changed and returned."""
+    def arccos_(self) -> Tensor: ...
     def arccosh(self) -> Tensor:
         """Inverse hyperbolic cosine."""
-    def arccosh_(self) -> Tensor:
-        """``arccosh`` in place: the tensor is changed and returned."""
+    def arccosh_(self) -> Tensor: ...
     def arcsin(self) -> Tensor:
         """Inverse sine."""
-    def arcsin_(self) -> Tensor:
-        """``arcsin`` in place: the tensor is changed and returned."""
+    def arcsin_(self) -> Tensor: ...
     def arcsinh(self) -> Tensor:
         """Inverse hyperbolic sine."""
-    def arcsinh_(self) -> Tensor:
-        """``arcsinh`` in place: the tensor is changed and returned."""
+    def arcsinh_(self) -> Tensor: ...
     def arctan(self) -> Tensor:
         """Inverse tangent."""
     def arctan2(self, other: Operand) -> Tensor:
         """The angle of the point (other, input), which is arctan(input/other) turned into its quadrant; derivatives 0 at the origin."""
-    def arctan2_(self, other: Operand) -> Tensor:
-        """``arctan2`` in place: the tensor is changed and returned."""
-    def arctan_(self) -> Tensor:
-        """``arctan`` in place: the tensor is changed and returned."""
+    def arctan2_(self, other: Operand) -> Tensor: ...
+    def arctan_(self) -> Tensor: ...
     def arctanh(self) -> Tensor:
         """Inverse hyperbolic tangent."""
-    def arctanh_(self) -> Tensor:
-        """``arctanh`` in place: the tensor is changed and returned."""
+    def arctanh_(self) -> Tensor: ...
     def argmax(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
         """The place of the largest entry along ``dim``, or of the flattened input without it, the first of equal ones; no derivative."""
     def argmin(self, dim: _int | None = None, keepdim: _bool = False, *, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
@@ -124,38 +106,31 @@ class Tensor(Recorded):
         """Places of the entries that are not zero: shape (count, ndim)."""
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
         """The entries at the places ``storage_offset`` + Σ i_k · ``stride``_k of the memory that ``input`` lies in."""
-    def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
-        """``as_strided`` in place: the tensor is changed and returned."""
+    def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor: ...
     def as_strided_scatter(self, src: Operand, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
         """``input`` with the entries that ``as_strided`` would give replaced by ``src``."""
     def as_subclass(self, cls: _type[Any]) -> Any:
         """A view of the tensor, of a class derived from ``Tensor``."""
     def asin(self) -> Tensor:
         """Inverse sine."""
-    def asin_(self) -> Tensor:
-        """``asin`` in place: the tensor is changed and returned."""
+    def asin_(self) -> Tensor: ...
     def asinh(self) -> Tensor:
         """Inverse hyperbolic sine."""
-    def asinh_(self) -> Tensor:
-        """``asinh`` in place: the tensor is changed and returned."""
+    def asinh_(self) -> Tensor: ...
     def atan(self) -> Tensor:
         """Inverse tangent."""
     def atan2(self, other: Operand) -> Tensor:
         """The angle of the point (other, input), which is arctan(input/other) turned into its quadrant; derivatives 0 at the origin."""
-    def atan2_(self, other: Operand) -> Tensor:
-        """``atan2`` in place: the tensor is changed and returned."""
-    def atan_(self) -> Tensor:
-        """``atan`` in place: the tensor is changed and returned."""
+    def atan2_(self, other: Operand) -> Tensor: ...
+    def atan_(self) -> Tensor: ...
     def atanh(self) -> Tensor:
         """Inverse hyperbolic tangent."""
-    def atanh_(self) -> Tensor:
-        """``atanh`` in place: the tensor is changed and returned."""
+    def atanh_(self) -> Tensor: ...
     def backward(self, gradient: Operand | None = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Operand | None = None, **legacy: Operand) -> None:
         """Add the gradient of this tensor to the ``.grad`` of the leaves it came from."""
     def baddbmm(self, batch1: Operand, batch2: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
         """beta · input + alpha · (batch1 @ batch2) of batches of matrices."""
-    def baddbmm_(self, batch1: Operand, batch2: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-        """``baddbmm`` in place: the tensor is changed and returned."""
+    def baddbmm_(self, batch1: Operand, batch2: Operand, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
     def bernoulli(self, p: _float | None = None, *, generator: Random | None = None) -> Tensor:
         """0 or 1, with the probabilities in ``input`` (or ``p`` everywhere); derivative 0 unless given a reward."""
     def bernoulli_(self, p: Operand = 0.5, *, generator: Random | None = None) -> Tensor:
@@ -166,28 +141,22 @@ class Tensor(Recorded):
         """How often each number from 0 on occurs, or the sum of the ``weights`` that stand at it."""
     def bitwise_and(self, other: Operand) -> Tensor:
         """``input & other``: on integers bit by bit."""
-    def bitwise_and_(self, other: Operand) -> Tensor:
-        """``bitwise_and`` in place: the tensor is changed and returned."""
+    def bitwise_and_(self, other: Operand) -> Tensor: ...
     def bitwise_left_shift(self, other: Operand) -> Tensor:
         """input · 2**other: the bits moved up; no derivative."""
-    def bitwise_left_shift_(self, other: Operand) -> Tensor:
-        """``bitwise_left_shift`` in place: the tensor is changed and returned."""
+    def bitwise_left_shift_(self, other: Operand) -> Tensor: ...
     def bitwise_not(self) -> Tensor:
         """``~input``: on integers all bits turned, on truth values the opposite."""
-    def bitwise_not_(self) -> Tensor:
-        """``bitwise_not`` in place: the tensor is changed and returned."""
+    def bitwise_not_(self) -> Tensor: ...
     def bitwise_or(self, other: Operand) -> Tensor:
         """``input | other``: on integers bit by bit."""
-    def bitwise_or_(self, other: Operand) -> Tensor:
-        """``bitwise_or`` in place: the tensor is changed and returned."""
+    def bitwise_or_(self, other: Operand) -> Tensor: ...
     def bitwise_right_shift(self, other: Operand) -> Tensor:
         """input / 2**other rounded down: the bits moved down; no derivative."""
-    def bitwise_right_shift_(self, other: Operand) -> Tensor:
-        """``bitwise_right_shift`` in place: the tensor is changed and returned."""
+    def bitwise_right_shift_(self, other: Operand) -> Tensor: ...
     def bitwise_xor(self, other: Operand) -> Tensor:
         """``input ^ other``: on integers bit by bit."""
-    def bitwise_xor_(self, other: Operand) -> Tensor:
-        """``bitwise_xor`` in place: the tensor is changed and returned."""
+    def bitwise_xor_(self, other: Operand) -> Tensor: ...
     def bmm(self, mat2: Operand) -> Tensor:
         """The matrix product of tensors with 3 and 3 axes."""
     def bool(self, *, memory_format: Format | None = None) -> Tensor:
@@ -204,8 +173,7 @@ class Tensor(Recorded):
         """The tensor in complex128."""
     def ceil(self) -> Tensor:
         """Smallest integer not below input; derivative 0."""
-    def ceil_(self) -> Tensor:
-        """``ceil`` in place: the tensor is changed and returned."""
+    def ceil_(self) -> Tensor: ...
     def cfloat(self, *, memory_format: Format | None = None) -> Tensor:
         """The tensor in complex64."""
     def char(self, *, memory_format: Format | None = None) -> Tensor:
@@ -220,20 +188,16 @@ class Tensor(Recorded):
         """At most ``chunks`` ranges of an axis, all but the last of equal size."""
     def clamp(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
         """``input`` limited to [min, max]; either bound may be None, not both."""
-    def clamp_(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
-        """``clamp`` in place: the tensor is changed and returned."""
+    def clamp_(self, min: Operand | None = None, max: Operand | None = None) -> Tensor: ...
     def clamp_max(self, max: Operand) -> Tensor:
         """input limited from above; derivative 1 at the bound."""
-    def clamp_max_(self, other: Operand) -> Tensor:
-        """``clamp_max`` in place: the tensor is changed and returned."""
+    def clamp_max_(self, other: Operand) -> Tensor: ...
     def clamp_min(self, min: Operand) -> Tensor:
         """input limited from below; derivative 1 at the bound."""
-    def clamp_min_(self, other: Operand) -> Tensor:
-        """``clamp_min`` in place: the tensor is changed and returned."""
+    def clamp_min_(self, other: Operand) -> Tensor: ...
     def clip(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
         """``input`` limited to [min, max]; either bound may be None, not both."""
-    def clip_(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
-        """``clip`` in place: the tensor is changed and returned."""
+    def clip_(self, min: Operand | None = None, max: Operand | None = None) -> Tensor: ...
     def clone(self, *, memory_format: Format | None = None) -> Tensor:
         """A copy with history."""
     def combinations(self, r: _int = 2, with_replacement: _bool = False) -> Tensor:
@@ -242,26 +206,22 @@ class Tensor(Recorded):
         """Complex conjugate; the input itself when it is real."""
     def conj_physical(self) -> Tensor:
         """Complex conjugate."""
-    def conj_physical_(self) -> Tensor:
-        """``conj_physical`` in place: the tensor is changed and returned."""
+    def conj_physical_(self) -> Tensor: ...
     def contiguous(self, memory_format: Format = ...) -> Tensor:
         """The tensor itself where its memory is in this order, row-major unless stated, else a copy that is."""
     def copy_(self, other: Operand, non_blocking: _bool = False) -> Tensor:
         """Copy another tensor's values into this one, cast to its dtype."""
     def copysign(self, other: Operand) -> Tensor:
         """|input| with the sign of other; derivative 0 at input = 0."""
-    def copysign_(self, other: Operand) -> Tensor:
-        """``copysign`` in place: the tensor is changed and returned."""
+    def copysign_(self, other: Operand) -> Tensor: ...
     def corrcoef(self) -> Tensor:
         """Correlations of variables in rows."""
     def cos(self) -> Tensor:
         """Cosine (radians)."""
-    def cos_(self) -> Tensor:
-        """``cos`` in place: the tensor is changed and returned."""
+    def cos_(self) -> Tensor: ...
     def cosh(self) -> Tensor:
         """Hyperbolic cosine."""
-    def cosh_(self) -> Tensor:
-        """``cosh`` in place: the tensor is changed and returned."""
+    def cosh_(self) -> Tensor: ...
     def count_nonzero(self, dim: _int | Ints | None = None, *, axis: _int | Ints | None = ...) -> Tensor:
         """How many entries along ``dim`` (of all, by default) are not zero."""
     def cov(self, *, correction: _int = 1, fweights: Operand | None = None, aweights: Operand | None = None) -> Tensor:
@@ -287,15 +247,13 @@ class Tensor(Recorded):
     @overload
     def cumprod(self, *, axis: _int, dtype: DType | None = None) -> Tensor:
         """Running product along the axis ``dim``."""
-    def cumprod_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
-        """``cumprod`` in place: the tensor is changed and returned."""
+    def cumprod_(self, dim: _int, *, dtype: DType | None = None) -> Tensor: ...
     @overload
     def cumsum(self, dim: _int, *, dtype: DType | None = None) -> Tensor: ...
     @overload
     def cumsum(self, *, axis: _int, dtype: DType | None = None) -> Tensor:
         """Cumulative sum along the axis ``dim``."""
-    def cumsum_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
-        """``cumsum`` in place: the tensor is changed and returned."""
+    def cumsum_(self, dim: _int, *, dtype: DType | None = None) -> Tensor: ...
     def cumulative_trapezoid(self, x: Operand | None = None, *, dx: Operand = 1, dim: _int = -1, axis: _int = ...) -> Tensor:
         """The running integral along ``dim`` by the trapezoidal rule."""
     @property
@@ -307,8 +265,7 @@ class Tensor(Recorded):
         """Address of the first entry; 0 where there is none."""
     def deg2rad(self) -> Tensor:
         """Degrees in radians."""
-    def deg2rad_(self) -> Tensor:
-        """``deg2rad`` in place: the tensor is changed and returned."""
+    def deg2rad_(self) -> Tensor: ...
     def degrees(self) -> Tensor:
         """Radians in degrees."""
     def det(self) -> Tensor:
@@ -334,8 +291,7 @@ class Tensor(Recorded):
         """Differences of neighbours along ``dim``, ``n`` times over."""
     def digamma(self) -> Tensor:
         """Derivative of log Γ."""
-    def digamma_(self) -> Tensor:
-        """``digamma`` in place: the tensor is changed and returned."""
+    def digamma_(self) -> Tensor: ...
     def dim(self) -> _int:
         """Number of axes."""
     def dim_order(self, *, ambiguity_check: Operand = False) -> tuple[_int, ...]:
@@ -344,12 +300,10 @@ class Tensor(Recorded):
         """The p-norm of the difference."""
     def div(self, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
         """input / other; ``rounding_mode`` None, "trunc" or "floor" (rounded results have derivative 0)."""
-    def div_(self, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
-        """``div`` in place: the tensor is changed and returned."""
+    def div_(self, other: Operand, *, rounding_mode: str | None = None) -> Tensor: ...
     def divide(self, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
         """input / other; ``rounding_mode`` None, "trunc" or "floor" (rounded results have derivative 0)."""
-    def divide_(self, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
-        """``divide`` in place: the tensor is changed and returned."""
+    def divide_(self, other: Operand, *, rounding_mode: str | None = None) -> Tensor: ...
     def dot(self, tensor: Operand) -> Tensor:
         """The matrix product of tensors with 1 and 1 axes."""
     def double(self, *, memory_format: Format | None = None) -> Tensor:
@@ -365,32 +319,26 @@ class Tensor(Recorded):
         """Bytes per entry."""
     def eq(self, other: Operand) -> Tensor:
         """input == other entry by entry; no derivative."""
-    def eq_(self, other: Operand) -> Tensor:
-        """``eq`` in place: the tensor is changed and returned."""
+    def eq_(self, other: Operand) -> Tensor: ...
     def equal(self, other: Operand) -> _bool:
         """Whether both have the same shape and entries."""
     def erf(self) -> Tensor:
         """Error function."""
-    def erf_(self) -> Tensor:
-        """``erf`` in place: the tensor is changed and returned."""
+    def erf_(self) -> Tensor: ...
     def erfc(self) -> Tensor:
         """Complementary error function 1 - erf(input)."""
-    def erfc_(self) -> Tensor:
-        """``erfc`` in place: the tensor is changed and returned."""
+    def erfc_(self) -> Tensor: ...
     def erfinv(self) -> Tensor:
         """Inverse of the error function, on (-1, 1)."""
-    def erfinv_(self) -> Tensor:
-        """``erfinv`` in place: the tensor is changed and returned."""
+    def erfinv_(self) -> Tensor: ...
     def evalf(self, n: _int = 15) -> Any:
         """The value to ``n`` digits: what the recorded program gives without rounding, from exactly the floats it read."""
     def exp(self) -> Tensor:
         """e**input."""
     def exp2(self) -> Tensor:
         """2**input."""
-    def exp2_(self) -> Tensor:
-        """``exp2`` in place: the tensor is changed and returned."""
-    def exp_(self) -> Tensor:
-        """``exp`` in place: the tensor is changed and returned."""
+    def exp2_(self) -> Tensor: ...
+    def exp_(self) -> Tensor: ...
     def expand(self, *sizes: _int | Ints, size: Ints = ...) -> Tensor:
         """Axes of size 1 (and new leading axes) repeated; -1 keeps a size."""
     def expand_as(self, other: Operand) -> Tensor:
@@ -399,8 +347,7 @@ class Tensor(Recorded):
         """The logistic function 1/(1 + e^-input)."""
     def expm1(self) -> Tensor:
         """e**input - 1."""
-    def expm1_(self) -> Tensor:
-        """``expm1`` in place: the tensor is changed and returned."""
+    def expm1_(self) -> Tensor: ...
     def exponential_(self, lambd: _float = 1.0, *, generator: Random | None = None) -> Tensor:
         """Exponential samples of rate ``lambd`` in place."""
     @property
@@ -414,8 +361,7 @@ class Tensor(Recorded):
         """One value on the main diagonal in place; ``wrap`` starts again below the square of a tall matrix."""
     def fix(self) -> Tensor:
         """Integer part; derivative 0."""
-    def fix_(self) -> Tensor:
-        """``fix`` in place: the tensor is changed and returned."""
+    def fix_(self) -> Tensor: ...
     def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
         """Axes ``start_dim`` … ``end_dim`` joined into one."""
     def flip(self, *axes: _int | Ints, dims: Ints = ()) -> Tensor:
@@ -428,32 +374,25 @@ class Tensor(Recorded):
         """The tensor in float32."""
     def float_power(self, exponent: Operand) -> Tensor:
         """input^exponent in double precision (complex when either is)."""
-    def float_power_(self, exponent: Operand) -> Tensor:
-        """``float_power`` in place: the tensor is changed and returned."""
+    def float_power_(self, exponent: Operand) -> Tensor: ...
     def floor(self) -> Tensor:
         """Largest integer not above input; derivative 0."""
-    def floor_(self) -> Tensor:
-        """``floor`` in place: the tensor is changed and returned."""
+    def floor_(self) -> Tensor: ...
     def floor_divide(self, other: Operand) -> Tensor:
         """Quotient rounded down; as in torch without a derivative, which div with rounding_mode has."""
-    def floor_divide_(self, other: Operand) -> Tensor:
-        """``floor_divide`` in place: the tensor is changed and returned."""
+    def floor_divide_(self, other: Operand) -> Tensor: ...
     def fmax(self, other: Operand) -> Tensor:
         """The larger entry, numbers before nan; a tie gives input the gradient."""
-    def fmax_(self, other: Operand) -> Tensor:
-        """``fmax`` in place: the tensor is changed and returned."""
+    def fmax_(self, other: Operand) -> Tensor: ...
     def fmin(self, other: Operand) -> Tensor:
         """The smaller entry, numbers before nan; a tie gives input the gradient."""
-    def fmin_(self, other: Operand) -> Tensor:
-        """``fmin`` in place: the tensor is changed and returned."""
+    def fmin_(self, other: Operand) -> Tensor: ...
     def fmod(self, other: Operand) -> Tensor:
         """input - other * trunc(input/other), with the sign of input."""
-    def fmod_(self, other: Operand) -> Tensor:
-        """``fmod`` in place: the tensor is changed and returned."""
+    def fmod_(self, other: Operand) -> Tensor: ...
     def frac(self) -> Tensor:
         """Fractional part, with the sign of input."""
-    def frac_(self) -> Tensor:
-        """``frac`` in place: the tensor is changed and returned."""
+    def frac_(self) -> Tensor: ...
     def frexp(self) -> return_types.frexp:
         """Mantissa in [1/2, 1) and exponent of two."""
     def full_like(self, value: Operand) -> Tensor:
@@ -467,12 +406,10 @@ class Tensor(Recorded):
         """Entries of ``input`` along ``dim`` picked by ``index``, which may be smaller in the other axes (as torch)."""
     def gcd(self, other: Operand) -> Tensor:
         """Greatest common divisor; no derivative."""
-    def gcd_(self, other: Operand) -> Tensor:
-        """``gcd`` in place: the tensor is changed and returned."""
+    def gcd_(self, other: Operand) -> Tensor: ...
     def ge(self, other: Operand) -> Tensor:
         """input >= other entry by entry; no derivative."""
-    def ge_(self, other: Operand) -> Tensor:
-        """``ge`` in place: the tensor is changed and returned."""
+    def ge_(self, other: Operand) -> Tensor: ...
     def geometric_(self, p: _float, *, generator: Random | None = None) -> Tensor:
         """The number of trials up to the first success of probability ``p``, in place."""
     def geqrf(self) -> return_types.geqrf:
@@ -496,16 +433,13 @@ class Tensor(Recorded):
         """The node that computed this tensor; None for leaves."""
     def greater(self, other: Operand) -> Tensor:
         """input > other entry by entry; no derivative."""
-    def greater_(self, other: Operand) -> Tensor:
-        """``greater`` in place: the tensor is changed and returned."""
+    def greater_(self, other: Operand) -> Tensor: ...
     def greater_equal(self, other: Operand) -> Tensor:
         """input >= other entry by entry; no derivative."""
-    def greater_equal_(self, other: Operand) -> Tensor:
-        """``greater_equal`` in place: the tensor is changed and returned."""
+    def greater_equal_(self, other: Operand) -> Tensor: ...
     def gt(self, other: Operand) -> Tensor:
         """input > other entry by entry; no derivative."""
-    def gt_(self, other: Operand) -> Tensor:
-        """``gt`` in place: the tensor is changed and returned."""
+    def gt_(self, other: Operand) -> Tensor: ...
     def half(self, *, memory_format: Format | None = None) -> Tensor:
         """The tensor in float16."""
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
@@ -514,30 +448,25 @@ class Tensor(Recorded):
         """Whether something runs when this leaf's gradient is complete."""
     def heaviside(self, values: Operand) -> Tensor:
         """0 below 0, other where input is 0, 1 above; derivative 0, and 1 by other where input is 0."""
-    def heaviside_(self, other: Operand) -> Tensor:
-        """``heaviside`` in place: the tensor is changed and returned."""
+    def heaviside_(self, other: Operand) -> Tensor: ...
     def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
-        """How many entries lie in each of ``bins`` equal parts of [min, max] (of the range of the entries if both are 0)."""
+        """How many entries lie in each of ``bins`` equal parts of [min, max], or of their range if both are 0."""
     def histogram(self, bins: Operand = 100, *, range: Sequence[_float] | None = None, weight: Operand | None = None, density: _bool = False) -> return_types.histogram:
         """How many entries (or what ``weight``) lies in each of ``bins`` parts, and the edges of these."""
     def hsplit(self, sections: Ints | _int) -> tuple[Tensor, ...]:
         """``tensor_split`` along axis 1 (0 for vectors)."""
     def hypot(self, other: Operand) -> Tensor:
         """sqrt(input² + other²)."""
-    def hypot_(self, other: Operand) -> Tensor:
-        """``hypot`` in place: the tensor is changed and returned."""
+    def hypot_(self, other: Operand) -> Tensor: ...
     def i0(self) -> Tensor:
         """Modified Bessel function of the first kind, of order 0."""
-    def i0_(self) -> Tensor:
-        """``i0`` in place: the tensor is changed and returned."""
+    def i0_(self) -> Tensor: ...
     def igamma(self, other: Operand) -> Tensor:
         """Regularised lower incomplete gamma function P(input, other) of order input, the gamma distribution's probability up to other."""
-    def igamma_(self, other: Operand) -> Tensor:
-        """``igamma`` in place: the tensor is changed and returned."""
+    def igamma_(self, other: Operand) -> Tensor: ...
     def igammac(self, other: Operand) -> Tensor:
         """Regularised upper incomplete gamma function Q(input, other) = 1 - P(input, other) of order input."""
-    def igammac_(self, other: Operand) -> Tensor:
-        """``igammac`` in place: the tensor is changed and returned."""
+    def igammac_(self, other: Operand) -> Tensor: ...
     @property
     def imag(self) -> Tensor:
         """Imaginary part of a complex tensor; what is assigned to it is written into the tensor."""
@@ -548,33 +477,28 @@ class Tensor(Recorded):
     @overload
     def index_add(self, *, axis: _int, index: Operand, source: Operand, alpha: Number = 1) -> Tensor:
         """``input`` with ``alpha`` times the slices of ``source`` added to its slices ``index`` of the axis ``dim``."""
-    def index_add_(self, dim: _int, index: Operand, source: Operand, *, alpha: Number = 1) -> Tensor:
-        """``index_add`` in place: the tensor is changed and returned."""
+    def index_add_(self, dim: _int, index: Operand, source: Operand, *, alpha: Number = 1) -> Tensor: ...
     @overload
     def index_copy(self, dim: _int, index: Operand, source: Operand) -> Tensor: ...
     @overload
     def index_copy(self, *, axis: _int, index: Operand, source: Operand) -> Tensor:
         """``input`` with its slices ``index`` of the axis ``dim`` replaced by those of ``source``."""
-    def index_copy_(self, dim: _int, index: Operand, source: Operand) -> Tensor:
-        """``index_copy`` in place: the tensor is changed and returned."""
+    def index_copy_(self, dim: _int, index: Operand, source: Operand) -> Tensor: ...
     @overload
     def index_fill(self, dim: _int, index: Operand, value: Operand) -> Tensor: ...
     @overload
     def index_fill(self, *, axis: _int, index: Operand, value: Operand) -> Tensor:
         """``input`` with its slices ``index`` of the axis ``dim`` filled with one value."""
-    def index_fill_(self, dim: _int, index: Operand, value: Operand) -> Tensor:
-        """``index_fill`` in place: the tensor is changed and returned."""
+    def index_fill_(self, dim: _int, index: Operand, value: Operand) -> Tensor: ...
     def index_put(self, indices: Sequence[Operand], values: Operand, accumulate: _bool = False) -> Tensor:
         """``input`` with ``values`` written at ``indices`` (a tuple, one per axis), or added to what is there."""
-    def index_put_(self, indices: Sequence[Operand], values: Operand, accumulate: _bool = False) -> Tensor:
-        """``index_put`` in place: the tensor is changed and returned."""
+    def index_put_(self, indices: Sequence[Operand], values: Operand, accumulate: _bool = False) -> Tensor: ...
     @overload
     def index_reduce(self, dim: _int, index: Operand, source: Operand, reduce: str, *, include_self: _bool = True) -> Tensor: ...
     @overload
     def index_reduce(self, *, axis: _int, index: Operand, source: Operand, reduce: str, include_self: _bool = True) -> Tensor:
         """``input`` combined ("prod", "mean", "amax", "amin") with the slices of ``source`` at ``index`` of an axis."""
-    def index_reduce_(self, dim: _int, index: Operand, source: Operand, reduce: str, *, include_self: _bool = True) -> Tensor:
-        """``index_reduce`` in place: the tensor is changed and returned."""
+    def index_reduce_(self, dim: _int, index: Operand, source: Operand, reduce: str, *, include_self: _bool = True) -> Tensor: ...
     @overload
     def index_select(self, dim: _int, index: Operand) -> Tensor: ...
     @overload
@@ -690,48 +614,37 @@ class Tensor(Recorded):
         """How the tensor is stored: ``strided``."""
     def lcm(self, other: Operand) -> Tensor:
         """Least common multiple; no derivative."""
-    def lcm_(self, other: Operand) -> Tensor:
-        """``lcm`` in place: the tensor is changed and returned."""
+    def lcm_(self, other: Operand) -> Tensor: ...
     def ldexp(self, other: Operand) -> Tensor:
         """input · 2^other, in the dtype of the input where that is one of floats and ``other`` counts in integers."""
-    def ldexp_(self, other: Operand) -> Tensor:
-        """``ldexp`` in place: the tensor is changed and returned."""
+    def ldexp_(self, other: Operand) -> Tensor: ...
     def le(self, other: Operand) -> Tensor:
         """input <= other entry by entry; no derivative."""
-    def le_(self, other: Operand) -> Tensor:
-        """``le`` in place: the tensor is changed and returned."""
+    def le_(self, other: Operand) -> Tensor: ...
     def lerp(self, end: Operand, weight: Operand) -> Tensor:
         """input + weight · (end - input)."""
-    def lerp_(self, end: Operand, weight: Operand) -> Tensor:
-        """``lerp`` in place: the tensor is changed and returned."""
+    def lerp_(self, end: Operand, weight: Operand) -> Tensor: ...
     def less(self, other: Operand) -> Tensor:
         """input < other entry by entry; no derivative."""
-    def less_(self, other: Operand) -> Tensor:
-        """``less`` in place: the tensor is changed and returned."""
+    def less_(self, other: Operand) -> Tensor: ...
     def less_equal(self, other: Operand) -> Tensor:
         """input <= other entry by entry; no derivative."""
-    def less_equal_(self, other: Operand) -> Tensor:
-        """``less_equal`` in place: the tensor is changed and returned."""
+    def less_equal_(self, other: Operand) -> Tensor: ...
     def lgamma(self) -> Tensor:
         """log|Γ(input)|."""
-    def lgamma_(self) -> Tensor:
-        """``lgamma`` in place: the tensor is changed and returned."""
+    def lgamma_(self) -> Tensor: ...
     def log(self) -> Tensor:
         """Natural logarithm."""
     def log10(self) -> Tensor:
         """Logarithm to base 10."""
-    def log10_(self) -> Tensor:
-        """``log10`` in place: the tensor is changed and returned."""
+    def log10_(self) -> Tensor: ...
     def log1p(self) -> Tensor:
         """log(1 + input)."""
-    def log1p_(self) -> Tensor:
-        """``log1p`` in place: the tensor is changed and returned."""
+    def log1p_(self) -> Tensor: ...
     def log2(self) -> Tensor:
         """Logarithm to base 2."""
-    def log2_(self) -> Tensor:
-        """``log2`` in place: the tensor is changed and returned."""
-    def log_(self) -> Tensor:
-        """``log`` in place: the tensor is changed and returned."""
+    def log2_(self) -> Tensor: ...
+    def log_(self) -> Tensor: ...
     def log_normal_(self, mean: _float = 1.0, std: _float = 2.0, *, generator: Random | None = None) -> Tensor:
         """The exponential of normal samples in place."""
     @overload
@@ -752,24 +665,19 @@ class Tensor(Recorded):
         """log det of square matrices; nan for a negative determinant.  Raises ``ShapeError`` unless the last two axes are square."""
     def logical_and(self, other: Operand) -> Tensor:
         """Whether neither of two entries is zero; no derivative."""
-    def logical_and_(self, other: Operand) -> Tensor:
-        """``logical_and`` in place: the tensor is changed and returned."""
+    def logical_and_(self, other: Operand) -> Tensor: ...
     def logical_not(self) -> Tensor:
         """Whether an entry is zero; no derivative."""
-    def logical_not_(self) -> Tensor:
-        """``logical_not`` in place: the tensor is changed and returned."""
+    def logical_not_(self) -> Tensor: ...
     def logical_or(self, other: Operand) -> Tensor:
         """Whether one of two entries, or both, are not zero; no derivative."""
-    def logical_or_(self, other: Operand) -> Tensor:
-        """``logical_or`` in place: the tensor is changed and returned."""
+    def logical_or_(self, other: Operand) -> Tensor: ...
     def logical_xor(self, other: Operand) -> Tensor:
         """Whether just one of two entries is not zero; no derivative."""
-    def logical_xor_(self, other: Operand) -> Tensor:
-        """``logical_xor`` in place: the tensor is changed and returned."""
+    def logical_xor_(self, other: Operand) -> Tensor: ...
     def logit(self, eps: _float | None = None) -> Tensor:
         """log(input / (1 - input)), with ``input`` limited to [eps, 1 - eps] if given."""
-    def logit_(self, eps: _float | None = None) -> Tensor:
-        """``logit`` in place: the tensor is changed and returned."""
+    def logit_(self, eps: _float | None = None) -> Tensor: ...
     def logsigmoid(self) -> Tensor:
         """log of the logistic function."""
     @overload
@@ -781,8 +689,7 @@ class Tensor(Recorded):
         """The tensor in int64."""
     def lt(self, other: Operand) -> Tensor:
         """input < other entry by entry; no derivative."""
-    def lt_(self, other: Operand) -> Tensor:
-        """``lt`` in place: the tensor is changed and returned."""
+    def lt_(self, other: Operand) -> Tensor: ...
     def lu(self, pivot: _bool = True, get_infos: _bool = False) -> tuple[Tensor, ...]:
         """L and U in one array, LAPACK's pivots, and if asked for the number of the first that is 0."""
     def lu_solve(self, LU_data: Operand, LU_pivots: Operand) -> Tensor:
@@ -799,12 +706,10 @@ class Tensor(Recorded):
         """A Python function of two numbers, this tensor's entries and another's, in place; without a derivative."""
     def masked_fill(self, mask: Operand, value: Operand) -> Tensor:
         """``value`` where ``mask`` holds, ``input`` elsewhere."""
-    def masked_fill_(self, mask: Operand, value: Operand) -> Tensor:
-        """``masked_fill`` in place: the tensor is changed and returned."""
+    def masked_fill_(self, mask: Operand, value: Operand) -> Tensor: ...
     def masked_scatter(self, mask: Operand, source: Operand) -> Tensor:
         """``input`` with the entries where ``mask`` holds replaced by those of ``source``, in order."""
-    def masked_scatter_(self, mask: Operand, source: Operand) -> Tensor:
-        """``masked_scatter`` in place: the tensor is changed and returned."""
+    def masked_scatter_(self, mask: Operand, source: Operand) -> Tensor: ...
     def masked_select(self, mask: Operand) -> Tensor:
         """The entries where ``mask`` holds, in one axis."""
     def matmul(self, other: Operand) -> Tensor:
@@ -856,22 +761,19 @@ class Tensor(Recorded):
         """Sorted along the first axis."""
     def mul(self, other: Operand) -> Tensor:
         """input * other entry by entry, with broadcasting."""
-    def mul_(self, other: Operand) -> Tensor:
-        """``mul`` in place: the tensor is changed and returned."""
+    def mul_(self, other: Operand) -> Tensor: ...
     def multigammaln(self, p: _int) -> Tensor:
         """The multivariate log-gamma function of dimension ``p``, for ``input`` > (p - 1)/2."""
     def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: Random | None = None) -> Tensor:
         """Places in the last axis, drawn with the probabilities or weights in ``input``: shape (num_samples,) or (m, …)."""
     def multiply(self, other: Operand) -> Tensor:
         """input * other entry by entry, with broadcasting."""
-    def multiply_(self, other: Operand) -> Tensor:
-        """``multiply`` in place: the tensor is changed and returned."""
+    def multiply_(self, other: Operand) -> Tensor: ...
     def mv(self, vec: Operand) -> Tensor:
         """The matrix product of tensors with 2 and 1 axes."""
     def mvlgamma(self, p: _int) -> Tensor:
         """The multivariate log-gamma function of dimension ``p``, for ``input`` > (p - 1)/2."""
-    def mvlgamma_(self, p: _int) -> Tensor:
-        """``mvlgamma`` in place: the tensor is changed and returned."""
+    def mvlgamma_(self, p: _int) -> Tensor: ...
     @property
     def name(self) -> str | None:
         """The symbol in formulas: given at creation, else read from the assignment."""
@@ -879,8 +781,7 @@ class Tensor(Recorded):
     def name(self, value: str) -> None: ...
     def nan_to_num(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
         """Numbers in place of nan (0) and of the infinities (the largest finite numbers); their derivative is 0."""
-    def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
-        """``nan_to_num`` in place: the tensor is changed and returned."""
+    def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor: ...
     def nanmean(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
         """Mean of the entries that are numbers."""
     @overload
@@ -909,16 +810,13 @@ class Tensor(Recorded):
         """Number of axes."""
     def ne(self, other: Operand) -> Tensor:
         """input != other entry by entry; no derivative."""
-    def ne_(self, other: Operand) -> Tensor:
-        """``ne`` in place: the tensor is changed and returned."""
+    def ne_(self, other: Operand) -> Tensor: ...
     def neg(self) -> Tensor:
         """-input."""
-    def neg_(self) -> Tensor:
-        """``neg`` in place: the tensor is changed and returned."""
+    def neg_(self) -> Tensor: ...
     def negative(self) -> Tensor:
         """-input."""
-    def negative_(self) -> Tensor:
-        """``negative`` in place: the tensor is changed and returned."""
+    def negative_(self) -> Tensor: ...
     def nelement(self) -> _int:
         """Number of entries."""
     def new(self, *data: Any, size: _int | Ints | None = None) -> Tensor:
@@ -937,8 +835,7 @@ class Tensor(Recorded):
         """Zeros of a shape, in the dtype of this tensor unless ``dtype`` is given."""
     def nextafter(self, other: Operand) -> Tensor:
         """The next number after input towards other: as input itself in derivatives."""
-    def nextafter_(self, other: Operand) -> Tensor:
-        """``nextafter`` in place: the tensor is changed and returned."""
+    def nextafter_(self, other: Operand) -> Tensor: ...
     @overload
     def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor: ...
     @overload
@@ -952,8 +849,7 @@ class Tensor(Recorded):
         """Normal samples in place; of complex numbers both parts have the mean, and half of the variance."""
     def not_equal(self, other: Operand) -> Tensor:
         """input != other entry by entry; no derivative."""
-    def not_equal_(self, other: Operand) -> Tensor:
-        """``not_equal`` in place: the tensor is changed and returned."""
+    def not_equal_(self, other: Operand) -> Tensor: ...
     def numel(self) -> _int:
         """Number of entries."""
     def numpy(self, *, force: _bool = False) -> np.ndarray[Any, Any]:
@@ -975,14 +871,12 @@ class Tensor(Recorded):
         """The Moore-Penrose pseudo-inverse."""
     def polygamma(self, n: _int) -> Tensor:
         """The n-th derivative of the digamma function at ``input`` > 0; as a method ``x.polygamma(n)``."""
-    def polygamma_(self, input: Operand) -> Tensor:
-        """``polygamma`` in place: the tensor is changed and returned."""
+    def polygamma_(self, input: Operand) -> Tensor: ...
     def positive(self) -> Tensor:
         """The input itself."""
     def pow(self, exponent: Operand) -> Tensor:
         """input to the power other; input**0 has derivative 0 at input = 0, as torch."""
-    def pow_(self, other: Operand) -> Tensor:
-        """``pow`` in place: the tensor is changed and returned."""
+    def pow_(self, other: Operand) -> Tensor: ...
     def prelu(self, weight: Operand) -> Tensor:
         """``input`` above 0, weight · input below; one weight, or one per channel (axis 1)."""
     def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
@@ -991,16 +885,14 @@ class Tensor(Recorded):
         """Derivative of log Γ."""
     def put(self, index: Operand, source: Operand, accumulate: _bool = False) -> Tensor:
         """``input`` with ``source`` written at flat places ``index``, or added to what is there."""
-    def put_(self, index: Operand, source: Operand, accumulate: _bool = False) -> Tensor:
-        """``put`` in place: the tensor is changed and returned."""
+    def put_(self, index: Operand, source: Operand, accumulate: _bool = False) -> Tensor: ...
     def qr(self, some: _bool = True) -> return_types.qr:
         """Q and R with input = Q R, reduced if ``some``."""
     def quantile(self, q: Operand, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = ..., keepdims: _bool = ...) -> Tensor:
         """The ``q``-quantiles (levels in [0, 1]) of all entries or along ``dim``; nan when an entry is."""
     def rad2deg(self) -> Tensor:
         """Radians in degrees."""
-    def rad2deg_(self) -> Tensor:
-        """``rad2deg`` in place: the tensor is changed and returned."""
+    def rad2deg_(self) -> Tensor: ...
     def radians(self) -> Tensor:
         """Degrees in radians."""
     def random_(self, *bounds: _int | None, generator: Random | None = None, **named: _int | None) -> Tensor:
@@ -1017,8 +909,7 @@ class Tensor(Recorded):
     def real(self, value: Any) -> None: ...
     def reciprocal(self) -> Tensor:
         """1/input."""
-    def reciprocal_(self) -> Tensor:
-        """``reciprocal`` in place: the tensor is changed and returned."""
+    def reciprocal_(self) -> Tensor: ...
     def register_hook(self, hook: Callable[[Any], Any]) -> Any:
         """Call ``hook(grad)`` whenever the gradient is computed; its result, if any, replaces it."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> Any:
@@ -1027,16 +918,13 @@ class Tensor(Recorded):
         """Give a sample its reward: backward sends reward · ∂ log p / ∂θ to the parameters θ it was drawn with."""
     def relu(self) -> Tensor:
         """max(input, 0); derivative 0 at 0."""
-    def relu_(self) -> Tensor:
-        """``relu`` in place: the tensor is changed and returned."""
+    def relu_(self) -> Tensor: ...
     def remainder(self, other: Operand) -> Tensor:
         """input - other * floor(input/other), with the sign of other."""
-    def remainder_(self, other: Operand) -> Tensor:
-        """``remainder`` in place: the tensor is changed and returned."""
+    def remainder_(self, other: Operand) -> Tensor: ...
     def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
         """Slices along ``dim`` scaled down to a p-norm of at most ``maxnorm``."""
-    def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
-        """``renorm`` in place: the tensor is changed and returned."""
+    def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor: ...
     def repeat(self, *sizes: _int | Ints, repeats: Ints = ...) -> Tensor:
         """Tiled: axis k occurs ``repeats[k]`` times over (torch's ``repeat``, NumPy's ``tile``)."""
     def repeat_interleave(self, repeats: Operand | None = None, dim: _int | None = None, *, output_size: _int | None = None, axis: _int | None = ...) -> Tensor:
@@ -1071,12 +959,10 @@ class Tensor(Recorded):
         """The plane of two axes turned by ``k`` right angles, from the first towards the second."""
     def round(self, *, decimals: _int = 0) -> Tensor:
         """The nearest integer, or multiple of 10^-decimals; halves to even, derivative 0."""
-    def round_(self, *, decimals: _int = 0) -> Tensor:
-        """``round`` in place: the tensor is changed and returned."""
+    def round_(self, *, decimals: _int = 0) -> Tensor: ...
     def rsqrt(self) -> Tensor:
         """1/sqrt(input)."""
-    def rsqrt_(self) -> Tensor:
-        """``rsqrt`` in place: the tensor is changed and returned."""
+    def rsqrt_(self) -> Tensor: ...
     def rsub(self, other: Operand, *, alpha: Operand = 1) -> Tensor:
         """other - alpha * input."""
     @overload
@@ -1084,22 +970,19 @@ class Tensor(Recorded):
     @overload
     def scatter(self, *, axis: _int, index: Operand, src: Operand | None = None, value: Number | None = None, reduce: str | None = None) -> Tensor:
         """``input`` with ``src`` (or one ``value``) written along ``dim`` at ``index``; ``reduce`` "add" or "multiply"."""
-    def scatter_(self, dim: _int, index: Operand, src: Operand | None = None, *, value: Number | None = None, reduce: str | None = None) -> Tensor:
-        """``scatter`` in place: the tensor is changed and returned."""
+    def scatter_(self, dim: _int, index: Operand, src: Operand | None = None, *, value: Number | None = None, reduce: str | None = None) -> Tensor: ...
     @overload
     def scatter_add(self, dim: _int, index: Operand, src: Operand) -> Tensor: ...
     @overload
     def scatter_add(self, *, axis: _int, index: Operand, src: Operand) -> Tensor:
         """``input`` with ``src`` added along ``dim`` at ``index``; repeated places add up."""
-    def scatter_add_(self, dim: _int, index: Operand, src: Operand) -> Tensor:
-        """``scatter_add`` in place: the tensor is changed and returned."""
+    def scatter_add_(self, dim: _int, index: Operand, src: Operand) -> Tensor: ...
     @overload
     def scatter_reduce(self, dim: _int, index: Operand, src: Operand, reduce: str, *, include_self: _bool = True) -> Tensor: ...
     @overload
     def scatter_reduce(self, *, axis: _int, index: Operand, src: Operand, reduce: str, include_self: _bool = True) -> Tensor:
         """``input`` combined with ``src`` along ``dim`` at ``index``: "sum", "mean", "prod", "amax" or "amin"."""
-    def scatter_reduce_(self, dim: _int, index: Operand, src: Operand, reduce: str, *, include_self: _bool = True) -> Tensor:
-        """``scatter_reduce`` in place: the tensor is changed and returned."""
+    def scatter_reduce_(self, dim: _int, index: Operand, src: Operand, reduce: str, *, include_self: _bool = True) -> Tensor: ...
     @overload
     def select(self, dim: _int, index: _int) -> Tensor: ...
     @overload
@@ -1114,8 +997,7 @@ class Tensor(Recorded):
         """Show the memory of another tensor (or array) of the same dtype from now on; without one, no entries."""
     def sgn(self) -> Tensor:
         """input/|input| of complex input, 0 at 0."""
-    def sgn_(self) -> Tensor:
-        """``sgn`` in place: the tensor is changed and returned."""
+    def sgn_(self) -> Tensor: ...
     @property
     def shape(self) -> Shape:
         """The sizes, as a tuple."""
@@ -1123,26 +1005,21 @@ class Tensor(Recorded):
         """The tensor in int16."""
     def sigmoid(self) -> Tensor:
         """The logistic function 1/(1 + e^-input)."""
-    def sigmoid_(self) -> Tensor:
-        """``sigmoid`` in place: the tensor is changed and returned."""
+    def sigmoid_(self) -> Tensor: ...
     def sign(self) -> Tensor:
         """-1, 0 or 1; derivative 0."""
-    def sign_(self) -> Tensor:
-        """``sign`` in place: the tensor is changed and returned."""
+    def sign_(self) -> Tensor: ...
     def signbit(self) -> Tensor:
         """Whether the sign bit is set; no derivative."""
     def sin(self) -> Tensor:
         """Sine (radians)."""
-    def sin_(self) -> Tensor:
-        """``sin`` in place: the tensor is changed and returned."""
+    def sin_(self) -> Tensor: ...
     def sinc(self) -> Tensor:
         """sin(πx)/(πx), and 1 at 0."""
-    def sinc_(self) -> Tensor:
-        """``sinc`` in place: the tensor is changed and returned."""
+    def sinc_(self) -> Tensor: ...
     def sinh(self) -> Tensor:
         """Hyperbolic sine."""
-    def sinh_(self) -> Tensor:
-        """``sinh`` in place: the tensor is changed and returned."""
+    def sinh_(self) -> Tensor: ...
     @overload
     def size(self, dim: None = None) -> Shape: ...
     @overload
@@ -1169,16 +1046,13 @@ class Tensor(Recorded):
         """Ranges of an axis of the sizes listed."""
     def sqrt(self) -> Tensor:
         """Square root; the derivative at 0 is +inf."""
-    def sqrt_(self) -> Tensor:
-        """``sqrt`` in place: the tensor is changed and returned."""
+    def sqrt_(self) -> Tensor: ...
     def square(self) -> Tensor:
         """input squared."""
-    def square_(self) -> Tensor:
-        """``square`` in place: the tensor is changed and returned."""
+    def square_(self) -> Tensor: ...
     def squeeze(self, dim: _int | Ints | None = None, *, axis: _int | Ints | None = ...) -> Tensor:
         """Without the axes of size 1 (all of them, or those named)."""
-    def squeeze_(self, dim: _int | Ints | None = None) -> Tensor:
-        """``squeeze`` in place: the tensor is changed and returned."""
+    def squeeze_(self, dim: _int | Ints | None = None) -> Tensor: ...
     def std(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: Number | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
         """Standard deviation over axes; derivative 0 where all entries are equal.  ``correction`` is 1 by default (Bessel's), as torch."""
     def std_mean(self, dim: _int | Ints | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, axis: _int | Ints | None = ..., keepdims: _bool = ..., **options: Any) -> tuple[Tensor, Tensor]:
@@ -1196,12 +1070,10 @@ class Tensor(Recorded):
         """How many entries apart neighbours along each axis lie in memory, or along one axis."""
     def sub(self, other: Operand, *, alpha: Number = 1) -> Tensor:
         """input - alpha * other."""
-    def sub_(self, other: Operand, *, alpha: Number = 1) -> Tensor:
-        """``sub`` in place: the tensor is changed and returned."""
+    def sub_(self, other: Operand, *, alpha: Number = 1) -> Tensor: ...
     def subtract(self, other: Operand, *, alpha: Number = 1) -> Tensor:
         """input - alpha * other."""
-    def subtract_(self, other: Operand, *, alpha: Number = 1) -> Tensor:
-        """``subtract`` in place: the tensor is changed and returned."""
+    def subtract_(self, other: Operand, *, alpha: Number = 1) -> Tensor: ...
     def sum(self, dim: _int | Ints | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Ints | None = ..., keepdims: _bool = ...) -> Tensor:
         """Sum over the axes ``dim`` (all by default); ``keepdim`` leaves them at size 1."""
     def sum_to_size(self, *sizes: _int | Ints, size: Ints = ...) -> Tensor:
@@ -1210,28 +1082,23 @@ class Tensor(Recorded):
         """U, S and V (not its transpose) with input = U diag(S) Vᴴ."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """Two axes exchanged, as :func:`transpose` does."""
-    def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
-        """``swapaxes`` in place: the tensor is changed and returned."""
+    def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor: ...
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
         """Two axes exchanged."""
-    def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
-        """``swapdims`` in place: the tensor is changed and returned."""
+    def swapdims_(self, dim0: _int, dim1: _int) -> Tensor: ...
     def t(self) -> Tensor:
         """The transpose of a matrix; vectors and scalars as they are."""
-    def t_(self) -> Tensor:
-        """``t`` in place: the tensor is changed and returned."""
+    def t_(self) -> Tensor: ...
     def take(self, index: Operand) -> Tensor:
         """Entries at flat places, in the shape of ``index``."""
     def take_along_dim(self, indices: Operand, dim: _int | None = None, *, axis: _int | None = ...) -> Tensor:
         """Entries along ``dim`` picked by ``indices``, which broadcasts against the other axes."""
     def tan(self) -> Tensor:
         """Tangent (radians)."""
-    def tan_(self) -> Tensor:
-        """``tan`` in place: the tensor is changed and returned."""
+    def tan_(self) -> Tensor: ...
     def tanh(self) -> Tensor:
         """Hyperbolic tangent."""
-    def tanh_(self) -> Tensor:
-        """``tanh`` in place: the tensor is changed and returned."""
+    def tanh_(self) -> Tensor: ...
     def tensor_split(self, indices_or_sections: Any = None, dim: _int = 0, *, axis: _int = ..., **named: Any) -> tuple[Tensor, ...]:
         """Ranges of an axis: that many of nearly equal size, or cut at the indices given."""
     @property
@@ -1253,8 +1120,7 @@ class Tensor(Recorded):
         """Sum of the main diagonal of a matrix."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
         """Two axes exchanged."""
-    def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
-        """``transpose`` in place: the tensor is changed and returned."""
+    def transpose_(self, dim0: _int, dim1: _int) -> Tensor: ...
     def trapezoid(self, x: Operand | None = None, *, dx: Operand = 1, dim: _int = -1, axis: _int = ...) -> Tensor:
         """The integral along ``dim`` by the trapezoidal rule, at points ``x`` or ``dx`` apart."""
     def trapz(self, x: Operand | None = None, *, dx: Operand = 1, dim: _int = -1, axis: _int = ...) -> Tensor:
@@ -1263,20 +1129,16 @@ class Tensor(Recorded):
         """The pair (X, A) with A X = b for a triangular A."""
     def tril(self, diagonal: _int = 0) -> Tensor:
         """Lower triangle up to the ``diagonal``-th diagonal, zeros above."""
-    def tril_(self, diagonal: _int = 0) -> Tensor:
-        """``tril`` in place: the tensor is changed and returned."""
+    def tril_(self, diagonal: _int = 0) -> Tensor: ...
     def triu(self, diagonal: _int = 0) -> Tensor:
         """Upper triangle from the ``diagonal``-th diagonal, zeros below."""
-    def triu_(self, diagonal: _int = 0) -> Tensor:
-        """``triu`` in place: the tensor is changed and returned."""
+    def triu_(self, diagonal: _int = 0) -> Tensor: ...
     def true_divide(self, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
         """input / other; ``rounding_mode`` None, "trunc" or "floor" (rounded results have derivative 0)."""
-    def true_divide_(self, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
-        """``true_divide`` in place: the tensor is changed and returned."""
+    def true_divide_(self, other: Operand, *, rounding_mode: str | None = None) -> Tensor: ...
     def trunc(self) -> Tensor:
         """Integer part; derivative 0."""
-    def trunc_(self) -> Tensor:
-        """``trunc`` in place: the tensor is changed and returned."""
+    def trunc_(self) -> Tensor: ...
     @overload
     def type(self, dtype: None = None) -> str: ...
     @overload
@@ -1299,7 +1161,7 @@ class Tensor(Recorded):
     def unique(self, sorted: _bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None, *, axis: _int | None = ...) -> Tensor: ...
     @overload
     def unique(self, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None, *, axis: _int | None = ...) -> tuple[Tensor, ...]:
-        """The different entries (with ``dim``: slices), in order; on demand the number of each entry, and how many it has."""
+        """The different entries (with ``dim``: slices), in order; on demand the number of each, and how many it has."""
     @overload
     def unique_consecutive(self, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None, *, axis: _int | None = ...) -> Tensor: ...
     @overload
@@ -1316,8 +1178,7 @@ class Tensor(Recorded):
     @overload
     def unsqueeze(self, *, axis: _int) -> Tensor:
         """With a new axis of size 1 at ``dim``."""
-    def unsqueeze_(self, dim: _int) -> Tensor:
-        """``unsqueeze`` in place: the tensor is changed and returned."""
+    def unsqueeze_(self, dim: _int) -> Tensor: ...
     def untyped_storage(self) -> Any:
         """The bytes of the memory."""
     @property
@@ -1346,8 +1207,7 @@ class Tensor(Recorded):
         """The tensor's entries where ``condition`` holds, those of ``other`` elsewhere."""
     def xlogy(self, other: Operand) -> Tensor:
         """input log other, and 0 where input is 0 and other a number."""
-    def xlogy_(self, other: Operand) -> Tensor:
-        """``xlogy`` in place: the tensor is changed and returned."""
+    def xlogy_(self, other: Operand) -> Tensor: ...
     def zero_(self) -> Tensor:
         """Fill with zeros in place."""
     def __abs__(self) -> Tensor: ...

@@ -134,7 +134,9 @@ class Stub:
         if alike := by_ways(place):
             given, words = alike, {}
         takes_out = "out" in inspect.signature(function, follow_wrapped=False).parameters
-        first = "" if name.startswith("__") else summary(function)
+        first = summary(function)
+        if name.startswith("__") or "in place: the tensor is changed" in first:  # which the name says
+            first = ""
         made = []
         bound = bool(indent) and not isinstance(inspect.getattr_static(sg.Tensor, name), staticmethod)
         for way in given:

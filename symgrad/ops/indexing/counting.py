@@ -71,14 +71,8 @@ def argwhere(input: Any) -> Any:
 
 
 @front("unravel_index", method=False)
-def unravel_index(indices: Any, shape: Any) -> Any:
-    """The places along every axis that places in the flattened array stand for.
-
-    >>> import symgrad as sg
-    >>> import numpy as np
-    >>> sg.unravel_index(np.array([5]), (2, 3))
-    (array([1]), array([2]))
-    """
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """The places along every axis that places in the flattened array stand for."""
     values = decided_by(indices)
     if values.dtype.kind not in "iu":
         raise ArgumentError(f"expected 'indices' to be integer dtype, but got {values.dtype}")

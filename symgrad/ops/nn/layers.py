@@ -59,13 +59,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
 
 @_nn
 def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
-    """``input`` divided by its p-norm along ``dim``, which is taken as at least ``eps``.
-
-    >>> import symgrad as sg
-    >>> import numpy as np
-    >>> sg.nn.functional.normalize(np.array([3.0, 4.0]), dim=0)
-    array([0.6, 0.8])
-    """
+    """``input`` divided by its p-norm along ``dim``, which is taken as at least ``eps``."""
     return input / expand_as(clamp_min(norm(input, p, dim, True), eps), input)
 
 

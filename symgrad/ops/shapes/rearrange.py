@@ -76,13 +76,7 @@ roll_op: Op = primitive(
 
 @front("roll", op=roll_op)
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
-    """Entries moved by ``shifts`` along ``dims`` (in the flattened tensor without ``dims``), around the ends.
-
-    >>> import symgrad as sg
-    >>> import numpy as np
-    >>> sg.roll(np.array([1, 2, 3]), 1)
-    array([3, 1, 2])
-    """
+    """Entries moved by ``shifts`` along ``dims`` (in the flattened tensor without ``dims``), around the ends."""
     moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     if not moves:
         raise ArgumentError("`shifts` required")
@@ -446,12 +440,7 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
 
 @front("sum_to_size", function=False)
 def sum_to_size(input: Any, *size: Any) -> Any:
-    """Summed over the axes along which ``size`` would broadcast to the input's shape.
-
-    >>> import symgrad as sg
-    >>> sg.ones(2, 3).sum_to_size(1, 3)
-    tensor([[2., 2., 2.]])
-    """
+    """Summed over the axes along which ``size`` would broadcast to the input's shape."""
     want, have = size_args(size), shape_of(input)
     lead = len(have) - len(want)
     if lead < 0 or any(a not in (1, b) for a, b in zip(want, have[lead:], strict=True)):
