@@ -125,17 +125,18 @@ def _moves(found: Trace) -> tuple[dict[str, int], dict[str, int]]:
     written = {s for i in found.inputs for s in i.shape if isinstance(s, str) and s in found.sizes}
     letters = {s for s in written if s.isidentifier()} or written
     taken = {n for i in found.inputs for n in np.shape(i.value)}
+    own = {n for c in found.constants for n in np.shape(c.value)}  # as long as these, they would look like them
     # What was wide stays wide, and what was tall stays tall.
     rising = sorted(letters, key=found.sizes.__getitem__)
     # One more, and steps between them that no padding, window or difference makes.
-    others = dict(
-        zip(rising, itertools.accumulate(itertools.count(7), initial=max(taken, default=0) + 1), strict=False)
-    )
+    above = itertools.accumulate(itertools.count(7), initial=max(taken, default=0) + 1)
+    others = dict(zip(rising, (n for n in above if n not in own), strict=False))
     if _entries(found, others) > LARGE:
         others = _next_free(rising, found.sizes, taken)
     # One more may not change what was divided and rounded, such as the n // 2 + 1 waves of a real signal; twice does.
     # Far from each other, so that no part of one axis is as long as another axis.
-    apart = {letter: 2 * found.sizes[letter] + 1 + 17 * k for k, letter in enumerate(others)}
+    lowest = {letter: 2 * found.sizes[letter] + 1 + 17 * k for k, letter in enumerate(others)}
+    apart = {letter: next(n for n in itertools.count(low) if n not in own) for letter, low in lowest.items()}
     if _entries(found, apart) > LARGE:
         apart = _next_free(rising, {letter: 2 * n for letter, n in found.sizes.items()}, taken)
     first = _same_way(found, others)
@@ -188,6 +189,28 @@ def _holds_for_short(function: Callable[..., Any], args: Sequence[Any], found: T
     runs = min(shorter.values()) >= 0 and _asked_at(found, shorter)
     other = _trace_at(function, args, found, shorter) if runs else None
     return other is not None and bool(_agrees(found, other))
+
+
+def beside_constants(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> Trace:
+    """The trace at other sizes where those of arguments are as long by chance as an axis of what the function holds.
+
+    Sixteen examples for sixteen units of a layer look like one size.
+    """
+    moves, mixed = _moves(found)[0], {s for c in found.constants for s in c.shape}
+    free = {s: n for s, n in moves.items() if s in mixed and _trace_at(function, args, found, {s: n}) is not None}
+    other = _trace_at(function, args, found, _followed(found, free)) if free else None
+    if other is None or other.guards or found.guards or not _same_constants(found, other):
+        return found
+    pairs = zip(other.inputs, found.inputs, strict=True)
+    sizes = {s: n for i, j in pairs for s, n in zip(i.shape, np.shape(j.value), strict=True) if isinstance(s, str)}
+    there = _trace_at(function, args, other, sizes) if holds_at(other, sizes) else None
+    return other if there is not None and _agrees(other, there) else found
+
+
+def _same_constants(a: Trace, b: Trace) -> bool:
+    """Whether two traces hold the same arrays."""
+    values = {c.name: c.value for c in b.constants}
+    return values.keys() == {c.name for c in a.constants} and all(_equal(c.value, values[c.name]) for c in a.constants)
 
 
 def apart(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> Trace | None:

@@ -19,7 +19,16 @@ import numpy as np
 from symgrad.autograd.sweeps.rescue import spelled_later
 from symgrad.compiler.called import by_position, completed, most_of
 from symgrad.compiler.cost import Cost
-from symgrad.compiler.generality import apart, filled, fixed_sizes, guarded, holds_at, note_order, with_sizes
+from symgrad.compiler.generality import (
+    apart,
+    beside_constants,
+    filled,
+    fixed_sizes,
+    guarded,
+    holds_at,
+    note_order,
+    with_sizes,
+)
 from symgrad.compiler.outside import entries_of, read_by_python
 from symgrad.compiler.program import Argument, Compiled, Guards, build
 from symgrad.compiler.trace import (
@@ -328,12 +337,13 @@ class Specialised:
             wider = self._wider(variant)
             if wider is not None:
                 return wider
-            found, name = program.trace.lettered or program.trace, self.name if self.named else None
+            traced, name = program.trace.lettered or program.trace, self.name if self.named else None
+            found = beside_constants(self.function, variant.example, traced)
             sizes, grown = fixed_sizes(self.function, variant.example, found)
             recipes = [(values[0], recipe) for values in grown.values() if (recipe := grown_recipe(values)) is not None]
             if not sizes and not recipes:
                 whole = guarded(self.function, variant.example, found)
-                return program if whole is found else build(whole, name, stable=self.stable)
+                return program if whole is traced else build(whole, name, stable=self.stable)
             joined = with_sizes(self.function, variant.example, found) if sizes else None
             if joined is not None:
                 return build(guarded(self.function, variant.example, joined), name, stable=self.stable)

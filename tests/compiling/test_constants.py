@@ -1,5 +1,7 @@
 """Constants that a compiled function makes or meets: which are one, which are sizes, and which cannot be kept."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -50,6 +52,31 @@ def test_zeros_of_a_size_leave_it_a_letter():
     assert [a.name for a in program.arguments] == ["X", "Y"]
     X, Y = rng.random((6, 2)), rng.random((3, 2))
     np.testing.assert_allclose(program(X, Y), sg.func.grad(potentials)(sg.tensor(X), sg.tensor(Y)))
+
+
+@pytest.mark.parametrize("units", [8, 9, 16, 17])
+def test_as_many_examples_as_units_of_a_layer_by_chance_are_a_letter(units, tmp_path):
+    """The program held for eight examples alone; beside sixteen units, too, as it was tried at sixteen examples."""
+    W, V = sg.randn(units, 3), sg.randn(units, units)
+    x, y = sg.randn(8, 3), sg.randn(8, 1)
+
+    def loss(x, y):
+        return ((sg.tanh(x @ W.T) @ V - y) ** 2).mean()
+
+    slope = sg.compile(sg.func.grad(loss), x, y, name="slope")
+    assert "x (n, 3), y (n, 1)" in slope.source
+    slope.save(tmp_path / "slope.py")
+    saved: dict[str, Any] = {}
+    exec((tmp_path / "slope.py").read_text(), saved)  # noqa: S102
+    for n in (8, 5):
+        found = saved["slope"](x.numpy()[:n], y.numpy()[:n])
+        np.testing.assert_allclose(found, sg.func.grad(loss)(x[:n], y[:n]).numpy(), rtol=1e-4, atol=1e-6)
+
+
+def test_an_argument_as_long_as_what_it_meets_stays_so():
+    u, A = np.arange(8.0), np.ones((8, 8))
+    for f in (lambda x: x * u[:, None], lambda x: A @ x, lambda x: x.T @ A @ x, lambda x: x.sum(0) + A[:, :3]):
+        assert "(8, " in sg.compile(f, np.ones((8, 3))).source
 
 
 def test_ones_that_are_data_do_not_become_a_size():
