@@ -27,7 +27,7 @@ from symgrad.op import Length, Op, lookup, shape_of
 from symgrad.ops.indexing.places import INTO
 from symgrad.ops.torch_nodes.rewrites import COPYING, OF_OPS, no_place_for, rewrites
 from symgrad.tape.explaining import explain, refused
-from symgrad.tape.formulas.constants import SMALL, noted
+from symgrad.tape.formulas.constants import SMALL, noted, turned_about
 from symgrad.tape.formulas.variables import called_like_variable
 from symgrad.tape.graph import Labelled, Node, Source
 from symgrad.tape.layout import arranged, laid_out
@@ -170,6 +170,8 @@ class Recorded:
                 # The value, not the tensor: a tensor that knew a record which kept the tensor would be a cycle.
                 # A copy of a view: what it is a view of may be written to.
                 extra.source.kept = self._value if self._value.base is None else self._value.copy()
+            if extra.view is not None and extra.source.recipe is None and extra.name is extra.site is None:
+                extra.source.recipe = turned_about(extra.view)
         if WATCH.count:
             note_constant(self, extra.source)
             called_like_variable(self, extra.source, plain)

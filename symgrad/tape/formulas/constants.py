@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.op import Length, Op, lookup
+from symgrad.tape.formulas.names import site_name
 from symgrad.tape.formulas.sizes import Comparison, Measure, Size, fixed_number, is_whole, watched
 from symgrad.tape.memory.versions import changes
 from symgrad.tape.watching.watch import WATCH
@@ -187,6 +188,25 @@ def plain_recipe(value: Any) -> Recipe | None:
         return None
     eye = ("eye", {"n": Guess(len(value)), "dtype": value.dtype.name})
     return eye if number == 1 else _recipe("mul", ("number", {"value": number}), eye)
+
+
+_TURNS = frozenset({"permute", "unsqueeze"})
+
+
+def turned_about(view: Any) -> Recipe | None:
+    """What is made of a constant that has a name by turning its axes, ``W.T``, or adding some; None for other parts."""
+    base: Any = view.base
+    made: Recipe | None = None
+    for op, params in () if base._requires_grad else view.chain():
+        if op.name not in _TURNS:
+            return None
+        if made is None:
+            source = base.source()
+            if site_name(source.name, source.site) is None:
+                return None
+            made = ("constant", {"source": source})
+        made = ("made", {"op": op, "args": (made,), "params": params})
+    return made
 
 
 # ---------------------------------------------------------------------------------------------- what grows
