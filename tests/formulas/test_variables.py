@@ -51,6 +51,30 @@ def test_a_transposed_variable_is_its_transpose():
     assert sg.latex(lambda w: np.sum(np.exp(X.T @ (X @ w))), w) == r"\mathbf{1}^{\top} e^{X^{\top} X w}"
 
 
+def test_a_transposed_tensor_without_gradient_is_its_transpose():
+    """It was c₁, in programs of (3, 7) entries beside which nothing said what they are."""
+    X = sg.tensor(DESIGN)
+    mu = sg.tensor(w)
+    v = sg.tensor(w, requires_grad=True)
+    assert sg.exp(X.mT @ (X @ v)).latex() == r"e^{X^{\top} X v}"
+    assert (v[:, None] * mu[None, :]).latex() == r"v \mu^{\top}"
+    assert sg.latex(lambda w: np.sum(np.exp(X.T @ (X @ w))), w) == r"\mathbf{1}^{\top} e^{X^{\top} X w}"
+    assert sg.compile(lambda w: w @ X.T, w).source.splitlines()[-1].strip() in ("return w @ X.T", "return X @ w")
+    assert (sg.tensor(DESIGN.T).T @ v).latex() == "c_{1} v"
+
+
+def test_a_transposed_tensor_that_is_written_to_is_data():
+    X = sg.tensor(DESIGN)
+    v = sg.tensor(w, requires_grad=True)
+    made = v @ X.T
+    X.mul_(2)
+    assert made.latex() in ("X v", "c_{1} v", r"c_{1}^{\top} v")
+    compiled = sg.compile(lambda w: w @ X.T, w)
+    np.testing.assert_allclose(compiled(w), 2 * DESIGN @ w)
+    X.mul_(3)
+    np.testing.assert_allclose(compiled(w), 6 * DESIGN @ w)
+
+
 def test_programs_read_a_variable_once():
     source = sg.compile(normal_equations, w).source
     assert "def normal_equations(w, DESIGN=DESIGN, target=target):" in source

@@ -190,6 +190,11 @@ def plain_recipe(value: Any) -> Recipe | None:
     return eye if number == 1 else _recipe("mul", ("number", {"value": number}), eye)
 
 
+def _adds_axes(index: Any) -> bool:
+    """Whether an index takes all entries, with further axes: ``[None]``, ``[:, None]``."""
+    return all(part is None or part == slice(None) for part in (index if isinstance(index, tuple) else (index,)))
+
+
 _TURNS = frozenset({"permute", "unsqueeze"})
 
 
@@ -198,7 +203,7 @@ def turned_about(view: Any) -> Recipe | None:
     base: Any = view.base
     made: Recipe | None = None
     for op, params in () if base._requires_grad else view.chain():
-        if op.name not in _TURNS:
+        if op.name not in _TURNS and not (op.name == "getitem" and _adds_axes(params["index"].value)):
             return None
         if made is None:
             source = base.source()
