@@ -185,3 +185,30 @@ def test_slopes_of_two_sides_for_each_other_are_no_order():
     report = check(lambda u: np.where(u > 0, u, 0.1 * u).sum(), lambda u: np.where(u > 0, 0.1, 1.0), at)
     assert not report.ok
     assert report.diagnosis.kind != "order"  # it was "The entries run backwards", as they happen to do
+
+
+def test_where_the_exact_gradient_is_no_number_nothing_is_said_of_the_given_one():
+    """It was "0 of 3 entries are not 0, though they should be"."""
+    X, y = np.eye(2)[[0, 1, 0]] + 0.1, np.ones(3)
+
+    def f(b):
+        return (y / np.exp(X @ b) + X @ b).sum()
+
+    with np.errstate(all="ignore"):
+        found = check(f, lambda b: X.T @ (1 - y / np.exp(X @ b)), np.array([1e8, -1e8])).diagnosis
+    assert found.sentence == "The exact gradient is NaN here, first at b[0]; there is none to compare with."
+    found = check(lambda x: np.sqrt(x).sum(), lambda x: np.append(0.0, 0.5 / np.sqrt(x[1:])), np.array([0.0, 1.0]))
+    assert found.diagnosis.sentence.startswith("The exact gradient is infinite here, first at x[0];")
+    assert check(lambda x: np.sqrt(x).sum(), np.zeros_like, np.array([0.0, 1.0])).diagnosis.kind == "zero"
+
+
+def test_an_error_of_the_function_itself_is_the_one_that_is_raised():
+    """It was that tensors have no astype."""
+    table = np.arange(20.0)
+
+    def f(x):
+        k = np.floor(x).astype(int)
+        return ((x - k) * table[k]).sum()
+
+    with pytest.raises(IndexError, match="out of bounds"):
+        check(f, lambda x: table[np.floor(x).astype(int)], np.array([100.0]))

@@ -22,7 +22,10 @@ SEED = 7_304_519
 
 
 def probed(f: Callable[..., Any], flat: Any) -> Any:
-    """What ``f`` gives at the point, for its structure: run on the arrays as they were given, else on tensors."""
+    """What ``f`` gives at the point, for its structure: run on the arrays as they were given, else on tensors.
+
+    Where it runs on neither, a function that misses a method, or a kind of argument, is written for tensors.
+    """
     try:
         with np.errstate(all="ignore"), no_grad():
             return f(*flat.whole([copied(a) if is_array_like(a) else a for a in flat.args]))
@@ -33,7 +36,7 @@ def probed(f: Callable[..., Any], flat: Any) -> Any:
                 return f(*flat.whole(values))
         except Exception as refused:  # noqa: BLE001
             foreign = any(is_torch(a) or is_jax(a) for a in flat.args)
-            raise (error if foreign else refused) from None
+            raise (error if foreign or not isinstance(error, (AttributeError, TypeError)) else refused) from None
 
 
 def output_parts(out: Any) -> list[tuple[Any, Any]] | None:

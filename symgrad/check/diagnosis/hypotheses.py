@@ -18,6 +18,7 @@ from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.constants import constant_name, parameter_name, value_name
 from symgrad.check.diagnosis.elsewhere import elsewhere
 from symgrad.check.diagnosis.entries import entries_shared
+from symgrad.check.diagnosis.finite import not_finite, some_of
 from symgrad.check.diagnosis.kinks import decided_elsewhere, let_through
 from symgrad.check.diagnosis.loops import constant_value, every_round, rounds_scaled, rounds_scaled_by_any, some_rounds
 from symgrad.check.diagnosis.others import other_function, other_values
@@ -68,21 +69,6 @@ def diagnose(case: Case) -> Diagnosis:
 
 
 # ---------------------------------------------------------------------------------------------- all entries alike
-
-
-def _non_finite(case: Case) -> Diagnosis | None:
-    bad = ~np.isfinite(case.c) & np.isfinite(case.g)
-    if not bad.any():
-        return None
-    index = tuple(int(k) for k in np.argwhere(bad)[0])
-    kinds = (
-        "NaN" if np.isnan(case.c[bad]).all() else "infinite" if not np.isnan(case.c[bad]).any() else "NaN or infinite"
-    )
-    return Diagnosis(
-        "non-finite",
-        f"{_some(int(bad.sum()), case.c.size)} {kinds}, first {case.argument.place(index)}; the exact one is finite.",
-        "0/0, inf - inf, log 0 or an overflowing exp on the way",
-    )
 
 
 def _complex_for_real(case: Case) -> Diagnosis | None:
@@ -285,11 +271,11 @@ def _few_entries(case: Case) -> Diagnosis | None:
         )
     if np.all(case.g[wrong] == 0):
         return Diagnosis(
-            "mask", f"{_some(count, size)} not 0, though they should be; the others are right.", "a mask left out"
+            "mask", f"{some_of(count, size)} not 0, though they should be; the others are right.", "a mask left out"
         )
     if np.all(case.c[wrong] == 0):
         return Diagnosis(
-            "zeros", f"{_some(count, size)} zero, the others are right.", "a mask, a slice, or a loop that ends early"
+            "zeros", f"{some_of(count, size)} zero, the others are right.", "a mask, a slice, or a loop that ends early"
         )
     if case.meets(np.abs(case.g)):
         return Diagnosis(
@@ -297,7 +283,7 @@ def _few_entries(case: Case) -> Diagnosis | None:
         )
     if case.meets(np.where(wrong, -case.g, case.g)):
         return Diagnosis(
-            "signs", f"{_some(count, size)} of the wrong sign, the others are right.", "the case distinction"
+            "signs", f"{some_of(count, size)} of the wrong sign, the others are right.", "the case distinction"
         )
     for axis in range(case.g.ndim if case.g.ndim > 1 else 0):
         others = tuple(k for k in range(case.g.ndim) if k != axis)
@@ -328,7 +314,7 @@ def _remaining_entries(case: Case) -> Diagnosis | None:
         said = "wrong"
     return Diagnosis(
         "entries",
-        f"{_some(count, size)} {said}, first {case.argument.place(index)}; the others are right.",
+        f"{some_of(count, size)} {said}, first {case.argument.place(index)}; the others are right.",
         "a case or a mask",
     )
 
@@ -496,7 +482,7 @@ LEAST_PRECISE = 1e-3
 """How far off an approximation is at most; what is farther off is another formula."""
 
 _HYPOTHESES: tuple[Callable[[Case], Diagnosis | None], ...] = (
-    _non_finite,
+    not_finite,
     _complex_for_real,
     _held_constant,
     _zero,
@@ -593,7 +579,3 @@ def _past_still(case: Case) -> Diagnosis | None:
                 if found is not None:
                     return found
     return None
-
-
-def _some(count: int, size: int) -> str:
-    return f"{count} of {size} entries {'is' if count == 1 else 'are'}"

@@ -400,7 +400,8 @@ def _near(a: Any, b: Any, tolerance: Any) -> bool:
     if np.shape(a) != np.shape(b):
         return False
     scale = float(np.max(np.abs(b), initial=0.0))
-    return bool(np.all(np.abs(a - b) <= 2 * tolerance + 1e-12 * scale))
+    with np.errstate(invalid="ignore"):
+        return bool(np.all(np.abs(a - b) <= 2 * tolerance + 1e-12 * scale))
 
 
 def _mend(routine: Routine, edit: Edit) -> Mend:
