@@ -82,8 +82,9 @@ class Inquiry:
         if mend is None and any(a.diagnosis and a.diagnosis.kind in GUESSES for a in arguments):
             mend = self.mending.go_on(min(DOUBTING, seconds / 4), start + seconds)
         if mend is None:
-            kinds = [found.kind for found in (arguments[i].diagnosis for i in self.wrong) if found is not None]
-            mend = self.mending.informed(set(kinds), min(INFORMED, seconds / 4), start + seconds)
+            kinds = {found.kind for found in (arguments[i].diagnosis for i in self.wrong) if found is not None}
+            kinds |= {"factor", "term"} if self._unexplained else set()
+            mend = self.mending.informed(kinds, min(INFORMED, seconds / 4), start + seconds)
             mend = mend or self.mending.special
         for argument in arguments:
             argument.diagnosis = _by_mend(argument.diagnosis, mend)

@@ -91,6 +91,55 @@ def by_the_other_length(b, X, y):
     return 2 * X.T @ r / X.shape[1]
 
 
+def complex_squares(z, A):
+    return (np.abs(A @ z) ** 2).sum()
+
+
+def real_part_only(z, A):
+    return 2 * A.conj().T @ (A @ z).real
+
+
+def filtered(h, x, y):
+    r = np.real(np.fft.ifft(np.fft.fft(h) * np.fft.fft(x))) - y
+    return 0.5 * (r**2).sum()
+
+
+def not_transformed(h, x, y):
+    r = np.real(np.fft.ifft(np.fft.fft(h) * np.fft.fft(x))) - y
+    return np.real(np.fft.ifft(np.conj(np.fft.fft(x)) * r))
+
+
+def normal_equations(b, X, strength):
+    return X.T @ (X @ b) + strength * b
+
+
+def added_everywhere(b, X, strength):
+    return X.T @ X + strength
+
+
+def decay(rate, start, data):
+    level, total = start, 0.0
+    for value in data:
+        level = level - rate * level
+        total = total + (level - value) ** 2
+    return total
+
+
+def level_left_out(rate, start, data):
+    """In the last round, of which the values are known, the level is the start."""
+    levels = [start]
+    for _ in data:
+        levels.append(levels[-1] - rate * levels[-1])
+    g = back = 0.0
+    for t in range(len(data) - 1, -1, -1):
+        level = levels[t]
+        back += 2 * (levels[t + 1] - data[t])
+        g -= back
+        back -= rate * back + 0 * level
+    return g
+
+
+Z, A = RNG.normal(size=(2, 3)) @ np.array([1, 1j]).repeat(3).reshape(2, 3).T, RNG.normal(size=(4, 2)) + 1j
 U, V = RNG.uniform(0.1, 0.9, size=(2, 6))
 
 
@@ -102,6 +151,10 @@ U, V = RNG.uniform(0.1, 0.9, size=(2, 6))
         (penalty, other_threshold, (w, 0.5, 3.7), "x <= a * lam"),
         (lasso, step_for_sign, (w, 0.3), "np.sign(w)"),
         (ends_left_out, window_beside, (w,), "g[1:-1]"),
+        (complex_squares, real_part_only, (Z[:, 0], A), "@ (A @ z)"),
+        (filtered, not_transformed, tuple(RNG.normal(size=(3, 6))), "np.conj(np.fft.fft(x)) * np.fft.fft(r)"),
+        (normal_equations, added_everywhere, (b, X, 0.7), "strength * np.eye(len("),
+        (decay, level_left_out, (0.3, 0.9, y), "g -= back * level"),
         (mean_of_squares, by_the_other_length, (b, X, y), "/ X.shape[0]"),
     ],
 )

@@ -48,6 +48,10 @@ MOST_NAMES, MOST_PARTS = 40, 24
 """Variables, and entries of arrays, that are tried in the place of others, or multiplied in."""
 
 
+_NAME = re.compile(r"[A-Za-z_][\w.]*")
+"""A function that is no method of what is computed on the spot."""
+
+
 def edits(routine: Routine, spots: Sequence[Spot], likely: bool) -> Iterator[Edit]:
     """Changes of some expressions, in the order in which they are tried: the ``likely`` ones, or all others."""
     names, every = list(held_data(routine)), list(spots_of(routine))
@@ -57,6 +61,8 @@ def edits(routine: Routine, spots: Sequence[Spot], likely: bool) -> Iterator[Edi
     )
     numbers = list({s.words: s for s in every if _is_number(s.node)})[:MOST_PARTS]
     longer = list({s.words: s for s in every if isinstance(s.node, ast.BinOp)}.values())
+    calls = [s for s in every if is_call(s.node) and len(s.node.args) == 1 and not s.node.keywords]
+    around = list(dict.fromkeys(w for s in calls if _NAME.fullmatch(w := words_of(s, s.node.func))))[:MOST_PARTS]
     functions = [name for name, value in routine.held.items() if isinstance(value, FunctionType)][:MOST_PARTS]
     if likely:
         yield from _of_spots(spots, names, _turned, _too_many, _structure)
@@ -69,7 +75,8 @@ def edits(routine: Routine, spots: Sequence[Spot], likely: bool) -> Iterator[Edi
     else:
         yield from _of_spots(
             spots, names, _other_names, partial(_other_parts, parts=parts), _calls, _factors,
-            partial(_more_terms, parts=parts), _solved, _scaled_by_parts, _statements,
+            partial(_more_terms, parts=parts), partial(_with_functions, around=around), _solved,
+            _scaled_by_parts, _statements,
         )  # fmt: skip
 
 
@@ -142,11 +149,11 @@ def _other_functions(spot: Spot, names: Names, functions: Sequence[str]) -> Iter
 
 
 def _too_many(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
-    """Without a sign, a transpose, a step or a cut; nothing is put around what has one before that is tried."""
+    """Without a sign, a transpose, a part, a step or a cut; nothing is put around what has one before that is tried."""
     node = spot.node
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Invert)):
         yield words_of(spot, node.operand)
-    if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
+    if isinstance(node, ast.Attribute) and node.attr in ("T", "mT", "real", "imag"):
         yield words_of(spot, node.value)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.step is not None:
         yield words_of(spot, node.value)
@@ -437,6 +444,12 @@ def _more_terms(spot: Spot, names: Names, parts: Sequence[str]) -> Iterator[str]
             yield from (f"({words})" for words in sums) if inner else sums
 
 
+def _with_functions(spot: Spot, names: Names, around: Sequence[str]) -> Iterator[str]:
+    """A variable, as the argument of a function that the text calls elsewhere."""
+    if isinstance(spot.node, (ast.Name, ast.Attribute)) and spot.words in dict(names) and is_operand(spot):
+        yield from (f"{function}({spot.words})" for function in around)
+
+
 def _solved(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
     """A system that is solved, or of the transposed matrix, in the place of a product, and the other way round."""
     node = spot.node
@@ -538,7 +551,7 @@ _FORMS: tuple[str, ...] = (
     "{0} * {1}[:, None]", "{0} / {1}[:, None]", "{0} @ {1}", "{1} @ {0}", "{0} @ {1}.T", "{1}.T @ {0}",
     "{0} * {1}**2", "{0} / np.sqrt({1})", "{0} * np.sqrt({1})", "{0} * np.exp({1})", "{0} * np.cos({1})",
     "-{0} * np.sin({1})", "{0} * {1}.shape[0]", "{0} / {1}.shape[0]", "{0} / {1}.shape[1]", "{0} / {1}.size",
-    "{0} * {1}.sum()", "{0} / {1}.sum()",
+    "{0} * {1}.sum()", "{0} / {1}.sum()", "{0} * np.eye(len({1}))",
 )  # fmt: skip
 
 _OF_NUMBERS: tuple[str, ...] = (

@@ -137,7 +137,7 @@ class Values:
         named = self._named()
         words = [form.format(*[name] * form.count("{}")) for form in _FORMS for name in named]
         bracketed = [w if w[-1] in ")]" and " " not in w.partition("(")[0] else f"({w})" for w in self._written()]
-        yield from self._distinct([*words[: len(named)], *bracketed, *words[len(named) :], *_NUMBERS])
+        yield from self._distinct([*words[: len(named)], *bracketed, *words[len(named) :], *_NUMBERS], named)
 
     def terms(self) -> Iterator[tuple[str, Any]]:
         """Values that may be a term: those, their means, and products of two or three, as in a softmax's derivative."""
@@ -154,17 +154,18 @@ class Values:
         inner = [form.format(a, b, c) for a in few for b, c in itertools.combinations_with_replacement(few, 2)]
         inner += [f"{a} * ({b} @ {c})" for a in few for b, c in itertools.combinations_with_replacement(few, 2)]
         yield from self._distinct(
-            [*named, "2", *self._written(), *means, *products, *matrices, *outer, *quotients, *threes, *inner]
+            [*named, "2", *self._written(), *means, *products, *matrices, *outer, *quotients, *threes, *inner], named
         )
 
-    def _distinct(self, candidates: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    def _distinct(self, candidates: Sequence[str], named: Sequence[str]) -> Iterator[tuple[str, Any]]:
+        """Each value once, but all variables: of a loop the last round alone is known, where two may be equal."""
         seen: set[Any] = set()
         for words in candidates:
             value = self[words]
             if value is None or np.size(value) == 0:
                 continue
             key = (np.shape(value), np.asarray(value).tobytes())
-            if key not in seen and not (np.ndim(value) == 0 and value in (0, 1)):
+            if words in named or (key not in seen and not (np.ndim(value) == 0 and value in (0, 1))):
                 seen.add(key)
                 yield words, value
 
