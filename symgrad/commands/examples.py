@@ -72,7 +72,7 @@ _CALLS = """
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0], 0 : cosine_similarity
 [0.5, -1.5, 2.0], [2, 0, 1] : ldexp
 [0.5, 1.5, 2.0] : y0 y1 k0 k1 k0e k1e bessel_y0 bessel_y1 modified_bessel_k0 modified_bessel_k1
-[0.5, 1.5, 2.0] : scaled_modified_bessel_k0 scaled_modified_bessel_k1
+[0.5, 1.5, 2.0] : scaled_modified_bessel_k0 scaled_modified_bessel_k1 exp1 sici factorial
 [0.5, 1.5, 2.0], [1.0, 2.0, 4.0] : igamma igammac gammainc gammaincc
 [0.5, float("nan"), float("inf")] : isnan isinf isfinite isposinf isneginf isreal nan_to_num nansum nanmean nanmedian
 [0.5, -1.5, 2.0], [1.0, 2.0, 4.0], [2.0, 4.0, 8.0] : addcmul addcdiv triplet_margin_loss
@@ -100,6 +100,9 @@ _CALLS = """
 [6, 4, 9], [2, 3, 1] : bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift gcd lcm
 [6, 4, 9] : bitwise_not bincount
 [6, 4, 9], [4, 5] : isin
+[0.5, -1.5, 2.0], 4 : histc
+[2.0, 2.0, 0.5] : unique unique_consecutive
+[[0.5, -1.5, 2.0]] : squeeze
 [6, 4, 9], (2, 5) : unravel_index
 [[2.0, 1.0], [1.0, 3.0]] : t adjoint mT fliplr flipud rot90 cov corrcoef nuclear_norm cond trace triu tril logdet
 [[2.0, 1.0], [1.0, 3.0]] : matrix_norm matrix_rank slogdet lu lu_factor lu_factor_ex ldl_factor ldl_factor_ex pinverse
@@ -208,10 +211,11 @@ _CALLS = """
 [[0.5, -1.5, 2.0]], (0, 1) : Tensor.sizes
 "cpu" : is_autocast_enabled get_autocast_dtype
 [2.0], [3.0], [0.25] : betaincc gdtr gdtrc
-[2.0], [3.0] : chdtr chdtrc binom
+[2.0], [3.0] : chdtr chdtrc
+[4.5], [2.0] : binom
 1, [0.5, 1.5, 2.0] : pdtr pdtrc expn spherical_jn spherical_yn polygamma
 1, 2.0, [0.25, 0.5] : bdtr bdtrc nbdtr
-[0.5], [0.25] : ellipj rel_entr inv_boxcox inv_boxcox1p
+[0.5], [0.25] : ellipj rel_entr special.kl_div inv_boxcox inv_boxcox1p
 0.5, [0.5, 1.5, 2.0] : iv ive kve
 [0.5], [1.0], [0.5] : voigt_profile
 5 : hann hamming blackman nuttall hann_window hamming_window blackman_window bartlett_window kaiser_window

@@ -91,6 +91,12 @@ def sqrtm(A: Any) -> Any:
     Of complex matrices with negative eigenvalues it is that with positive imaginary parts.  A real matrix that has
     them, and a singular one without a square root, is a ``LinAlgError``; the derivative of one of a singular matrix,
     too, since it is infinite.
+
+    >>> import symgrad as sg
+    >>> import numpy as np
+    >>> sg.linalg.sqrtm(np.array([[4.0, 5.0], [0.0, 9.0]]))
+    array([[2., 1.],
+           [0., 3.]])
     """
     check_square(A, "sqrtm")
     return sqrtm_op(A)
@@ -102,6 +108,12 @@ def logm(A: Any) -> Any:
 
     Singular matrices have none, and real ones with negative eigenvalues no real one: these are a ``LinAlgError``.
     The imaginary parts of eigenvalues of complex ones are in (-π, π].
+
+    >>> import symgrad as sg
+    >>> import numpy as np
+    >>> sg.linalg.logm(np.array([[1.0, 2.0], [0.0, 1.0]]))
+    array([[0., 2.],
+           [0., 0.]])
     """
     check_square(A, "logm")
     return logm_op(A)
@@ -112,6 +124,11 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """X with a X + X b = q, for a (n, n), b (m, m) and q (n, m), and for batches of them.
 
     A ``LinAlgError`` where ``a`` and ``-b`` have a common eigenvalue: there is no solution then, or more than one.
+
+    >>> import symgrad as sg
+    >>> import numpy as np
+    >>> sg.linalg.solve_sylvester(np.array([[1.0]]), np.array([[3.0]]), np.array([[8.0]]))
+    array([[2.]])
     """
     for x in (a, b):
         check_square(x, "solve_sylvester")
