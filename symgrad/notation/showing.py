@@ -12,10 +12,11 @@ from symgrad.compiler.transforms import transform_of
 from symgrad.dtype_objects import shown
 from symgrad.errors import ArgumentError, AutogradError, FormulaError, FormulaTooDeep
 from symgrad.formula.accurate import accurate
-from symgrad.formula.derive import jacobian
+from symgrad.formula.derive import gradient, jacobian
 from symgrad.formula.digits import evalf, rounded
 from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.names import texts
+from symgrad.formula.signs import with_signs
 from symgrad.formula.term import SYMBOL, Term, as_term, evaluate, postorder
 from symgrad.guesses import OF_FORMULAS, arrays_meant, missing, options
 from symgrad.notation.layouts import Derivative, derivative_of, transposed
@@ -54,7 +55,7 @@ class Formula:
     itself.
     """
 
-    __slots__ = ("_reading", "_slope", "derivative", "head", "of", "symbols", "term")
+    __slots__ = ("_orders", "_reading", "_slope", "derivative", "head", "of", "symbols", "term")
 
     def __init__(
         self,
@@ -65,9 +66,11 @@ class Formula:
         derivative: bool = False,
         of: Derivative | None = None,
         slope: tuple[Term, Term] | None = None,
+        orders: tuple[Term, Sequence[Term]] | None = None,
     ):
         self.term = term
         self._slope = slope
+        self._orders = orders
         self.of = of
         self._reading = reading
         self.derivative = derivative
@@ -97,7 +100,12 @@ class Formula:
         """The term in its shortest textbook form."""
         from symgrad.formula.printing.wherelist import canonical_or_raw
 
-        return canonical_or_raw(self.term)
+        if self._orders is None:
+            return canonical_or_raw(self.term)
+        found, numbers = self._orders
+        for at in numbers:  # the derivative of a short formula is short, that of its program grows with every order
+            found = canonical_or_raw(with_signs(gradient(found, [at])[0]))
+        return found
 
     @property
     def expr(self) -> Any:
@@ -158,6 +166,7 @@ class Formula:
         notes += self._constant_notes() if constants else []
         if term is self.term:
             options.setdefault("slope", self._slope)
+            term = self.canonical if self._orders and options.get("canonical", True) else term
         return latex(term, notes=notes + [note or said(self.derivative)] * caption, **options)
 
     def _constant_notes(self) -> list[str]:
@@ -345,7 +354,9 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
         of = derivative_of(head, targets, about.symbols)
         head = head if of is None else of.head("leibniz")
         slope = (about.term, targets[0]) if len(targets) == 1 and about.term.shape == () else None
-        return Formula(about.derivative(wrt), about.symbols, head, about.reading, wrt is not None, of, slope)
+        found = about.derivative(wrt)
+        orders = _orders(about.term, targets)
+        return Formula(found, about.symbols, head, about.reading, wrt is not None, of, slope, orders)
     if isinstance(value, (Term, Recorded)) or not callable(value):
         if args or wrt is not None:
             raise ArgumentError(
@@ -381,14 +392,18 @@ def formula(value: Any, *args: Any, wrt: Any = None, shapes: Any = None, assume:
             "Jacobian: func.jacobian(f, argnums) in the place of f, without wrt=."
         )
     slope = (term, targets[0]) if len(targets) == 1 else None
+    orders = _orders(term, targets)
     for target in targets:
         if is_complex(term):
             raise AutogradError(NOT_REAL.format(term.dtype) + "; sg.autograd.wirtinger gives both derivatives.")
         term = jacobian(term, target)
     of = derivative_of(name, targets, symbols)
-    return Formula(
-        term, symbols, name if of is None else of.head("leibniz"), reading, derivative=True, of=of, slope=slope
-    )
+    return Formula(term, symbols, name if of is None else of.head("leibniz"), reading, True, of, slope, orders)
+
+
+def _orders(term: Term, targets: Sequence[Term]) -> tuple[Term, Sequence[Term]] | None:
+    """A number and the numbers by which it is differentiated, where they are so many that this is done step by step."""
+    return (term, targets) if len(targets) > 2 and not any(t.shape for t in (term, *targets)) else None
 
 
 def _as_matrix(term: Term) -> Term:

@@ -122,6 +122,11 @@ CASES = {
         (r"\frac{\left(E^{\odot 2}\right)^{\top} \operatorname{softmax}\left(-\frac{E}{k T}\right) "
         r"- \left(E^{\top} \operatorname{softmax}\left(-\frac{E}{k T}\right)\right)^{2}}{k T^{2}}"),
     ),
+    "ratings": (
+        lambda r, s, y: -y * sg.log(1 / (1 + 10 ** (s - r))) - (1 - y) * sg.log(1 - 1 / (1 + 10 ** (s - r))),
+        ("+", "+", "+"), {},
+        r"\frac{\log\left(10\right) \left(1 - y \cdot 10^{s - r} - y\right)}{1 + 10^{s - r}}",
+    ),
     "a covariance": (
         lambda b, E, v: v @ sg.softmax(b * E, 0), ("+", "n", "n"), {},
         (r"\left(\operatorname{softmax}\left(b E\right) \odot "

@@ -376,3 +376,18 @@ def test_both_sides_of_a_hessian_are_alike(function, text):
     A, x, a = (sg.tensor(np.ones(s), name=n, requires_grad=True) for n, s in (("A", (3, 3)), ("x", 3), ("a", 3)))
     (slope,) = sg.autograd.grad(function(x, a, A), [x], create_graph=True)
     assert text in sg.autograd.jacobian(slope, x).latex()
+
+
+def call_price(S, K, r, v, T):
+    d = (sg.log(S / K) + (r + v**2 / 2) * T) / (v * sg.sqrt(T))
+    return S * sg.special.ndtr(d) - K * sg.exp(-r * T) * sg.special.ndtr(d - v * sg.sqrt(T))
+
+
+@pytest.mark.parametrize("by", ["SSS", "SSSS"])
+def test_higher_orders_are_derived_from_short_formulas(by):
+    """The fourth derivative of an option's price had 30 named parts; each order goes on from the formula before."""
+    given = dict(zip("SKrvT", (1.0, 1.1, 0.1, 0.2, 0.5), strict=True))
+    found = sg.formula(call_price, *given.values(), wrt=tuple(by))
+    text = found.latex()
+    assert "aligned" not in text
+    np.testing.assert_allclose(evaluate(from_latex(text, found.symbols), given), found.evaluate(**given), rtol=1e-9)

@@ -40,6 +40,11 @@ HESSIANS: dict[str, Any] = {
         U,
         r"2 \left[\left[V^{\top} V\right]_{j l} \left[I_{p}\right]_{i k}\right]_{i j k l}",
     ),
+    "diagonals on both sides": (
+        lambda x: sg.trace(sg.diag(x) @ A @ sg.diag(x) @ A.T),
+        x,
+        r"A^{\odot 2} + \left(A^{\odot 2}\right)^{\top}",
+    ),
     "log-sum-exp": (
         lambda x: sg.logsumexp(x, 0),
         x,

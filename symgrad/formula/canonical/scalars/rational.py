@@ -56,6 +56,10 @@ class Fractional(NamedTuple):
 # ---------------------------------------------------------------------------------------------- reading
 
 
+E = Form((), ())
+"""What stands for the base of e^u, which needs no form."""
+
+
 class Reader:
     """Elementwise forms over the same axes as fractions.
 
@@ -68,7 +72,8 @@ class Reader:
         self.deep = deep
         self.apart = apart
         self.atoms: list[Form] = []
-        self.scales: list[bool] = []
+        self.bases: list[Form | None] = []
+        """Of atoms that are exponents: what they are exponents of, ``E`` for e."""
         self.sums: list[Polynomial] = []
         self.roots: dict[int, Polynomial] = {}
         self._known: dict[Any, int] = {}
@@ -197,9 +202,9 @@ class Reader:
             by = common_number(wide[0].terms)
             bare = wide[0].scaled(1 / by)
             self.opened |= by < 0
-            return Fractional({self._made("exp", [bare], shape, power * by, True): Fraction(1)}, {})
+            return Fractional({self._exponential(E, bare, power * by): Fraction(1)}, {})
         if name == "sigmoid" and wide[0].terms and wide[0].terms[0].coef < 0 and self.deep:
-            made = self._made("sigmoid", [wide[0].scaled(-1)], shape, Fraction(1))
+            made = self._made("sigmoid", [wide[0].scaled(-1)], shape)
             whole: Polynomial = {(): Fraction(1), made: Fraction(-1)}
             if power == 1:
                 return Fractional(whole, {})
@@ -210,7 +215,12 @@ class Reader:
             more = sum(Fraction(p.coef) for p in constants)
             if more == int(more) and rest.terms:
                 self.opened |= bool(more) or len(wide[0].terms) == 1
-                made = self._made("pow", [wide[0], rest], shape, Fraction(1))
+                number = wide[0].constant
+                if number is not None and number.coef > 0:
+                    by = common_number(rest.terms)
+                    made = self._exponential(wide[0], rest.scaled(1 / by), by)
+                else:
+                    made = self._made("pow", [wide[0], rest], shape)
                 part = self._power(wide[0], int(more), shape, depth)
                 return Fractional(multiplied({made: Fraction(1)}, part.top), part.under)
         return None
@@ -230,20 +240,24 @@ class Reader:
         bare = Form([Product(1, [Factor(f.base, out, f.power)], out)], f.base.shape).spread(places, shape)
         return self._index((f.base, tuple(places), f.power), bare, power)
 
-    def _made(
-        self, name: str, args: Sequence[Form], shape: tuple[Any, ...], power: Fraction, scales: bool = False
-    ) -> Monomial:
-        key = (name, *((frozenset((self.run.key(p), p.coef) for p in a.terms)) for a in args))
-        form = args[0] if scales else self.run.elementwise(lookup(name), args, {}, shape)
-        if len(form.terms) != 1 and not scales:
+    def _made(self, name: str, args: Sequence[Form], shape: tuple[Any, ...]) -> Monomial:
+        form = self.run.elementwise(lookup(name), args, {}, shape)
+        if len(form.terms) != 1:
             raise TooLong
-        return self._index(key, form, power, scales)
+        return self._index((name, *map(self._key, args)), form, Fraction(1))
 
-    def _index(self, key: Any, form: Form, power: Fraction, scales: bool = False) -> Monomial:
+    def _exponential(self, base: Form, exponent: Form, power: Fraction) -> Monomial:
+        """c^(ku) = (c^u)^k for positive numbers c, always."""
+        return self._index(("exp", self._key(base), self._key(exponent)), exponent, power, base)
+
+    def _key(self, form: Form) -> Any:
+        return frozenset((self.run.key(p), p.coef) for p in form.terms)
+
+    def _index(self, key: Any, form: Form, power: Fraction, base: Form | None = None) -> Monomial:
         if key not in self._known:
             self._known[key] = len(self.atoms)
             self.atoms.append(form)
-            self.scales.append(scales)
+            self.bases.append(base)
         return ((self._known[key], power),)
 
     # ------------------------------------------------------------------------------------------ writing
@@ -328,8 +342,11 @@ class Reader:
         whole = Form([Product(number, (), tuple(range(len(shape))), self.decimal)], shape)
         for atom, power in powers:
             form = self.atoms[atom]
-            if self.scales[atom]:
+            base = self.bases[atom]
+            if base is E:
                 part = run.elementwise(lookup("exp"), [form.scaled(power)], {}, shape)
+            elif base is not None:
+                part = run.elementwise(lookup("pow"), [base, form.scaled(power)], {}, shape)
             else:
                 (p,) = form.terms
                 factors = [Factor(f.base, f.labels, plain_power(f.power * power)) for f in p.factors]

@@ -265,9 +265,10 @@ def _meets_centred(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> b
 
 
 def _falls_apart(p: Product, f: Factor, inside: Form, once: bool) -> bool:
-    """Whether terms become simpler scalars: outer products and scaled matrices in a trace, constants in a sum."""
+    """Whether terms become simpler: outer products and scaled matrices in a trace, constants in a sum, diagonals."""
     if len(f.labels) > 2:
-        return once and len(p.out) < 3 and _made_of_matrices(inside)
+        taken = len(set(f.labels)) < 3 and all(len(g.labels) < 3 for q in inside.terms for g in q.factors)
+        return once and len(p.out) < 3 and (taken or _made_of_matrices(inside))
     if len(f.labels) == 2 and not p.out and once:
         return any(_has_scalar(q) or q.out[1] not in _reached(q, q.out[:1]) for q in inside.terms)
     if len(f.labels) == 2 and f.labels[0] == f.labels[1] and all(len(q.covered()) < 2 for q in inside.terms):
