@@ -43,20 +43,29 @@ class Distribution:
     has_rsample = False
     has_enumerate_support = False
     _validate_args: bool = True
-    _parameters: ClassVar[tuple[str, ...]] = ()
+    arg_constraints: ClassVar[dict[str, Any]] = {}
+    """What the parameters satisfy, by their names; classes of users' own may compute it."""
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None):
         self._batch_shape, self._event_shape = Shape(batch_shape), Shape(event_shape)
         if validate_args is not None:
             self._validate_args = bool(validate_args)
-        own = getattr(self, "arg_constraints", {})  # which classes of users' own have, or compute
+        self._check_parameters()
+
+    def _check_parameters(self) -> None:
+        """Raise torch's error for a parameter that does not satisfy its constraint."""
         self._check(
             **{
                 name: (getattr(self, name), constraint)
-                for name, constraint in own.items()
-                if self._validate_args and not constraints.is_dependent(constraint) and self._is_given(name)
+                for name, constraint in (self.arg_constraints.items() if self._validate_args else ())
+                if not constraints.is_dependent(constraint) and self._is_given(name)
             }
         )
+
+    @property
+    def _parameters(self) -> tuple[str, ...]:
+        """The names of the parameters that are shown, and that ``expand`` gives again."""
+        return tuple(self.arg_constraints)
 
     def _is_given(self, name: str) -> bool:
         """Whether a parameter is there, and none that is computed when it is asked for."""
@@ -201,7 +210,7 @@ class Distribution:
 
     def __repr__(self) -> str:
         shown = []
-        for name in self._parameters or getattr(self, "arg_constraints", ()):
+        for name in self._parameters:
             value = self.__dict__.get(name)
             if value is not None:
                 shown.append(f"{name}: {value.item() if math.prod(value.shape) == 1 else value.shape}")
@@ -213,12 +222,11 @@ class Located(Distribution):
 
     has_rsample = True
     support = constraints.real
-    _parameters = ("loc", "scale")
+    arg_constraints: ClassVar[dict[str, Any]] = {"loc": constraints.real, "scale": constraints.positive}
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
-        self._check(loc=(self.loc, constraints.real), scale=(self.scale, constraints.positive))
 
     @property
     def mean(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -123,14 +123,17 @@ class Kumaraswamy(TransformedDistribution):
 
     has_rsample = True
     support = constraints.unit_interval
-    _parameters = ("concentration1", "concentration0")
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None):
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
         a, b = self.concentration1, self.concentration0
         if validate_args is not None:
             self._validate_args = bool(validate_args)
-        self._check(concentration1=(a, constraints.positive), concentration0=(b, constraints.positive))
+        self._check_parameters()  # before there is 1/0
         zeros = b.new_zeros(tuple(b.shape))
         powers = [PowerTransform(b.reciprocal()), AffineTransform(1.0, -1.0), PowerTransform(a.reciprocal())]
         super().__init__(Uniform(zeros, zeros + 1, validate_args=validate_args), powers, validate_args=validate_args)
@@ -174,16 +177,15 @@ class GeneralizedPareto(Distribution):
     """
 
     has_rsample = True
-    _parameters = ("loc", "scale", "concentration")
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "loc": constraints.real,
+        "scale": constraints.positive,
+        "concentration": constraints.real,
+    }
 
     def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None):
         self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
         super().__init__(self.loc.shape, validate_args=validate_args)
-        self._check(
-            loc=(self.loc, constraints.real),
-            scale=(self.scale, constraints.positive),
-            concentration=(self.concentration, constraints.real),
-        )
 
     def _at(self, series: Any, exact: Any) -> Any:
         """A function of the concentration: by its series near 0, and as it is elsewhere."""

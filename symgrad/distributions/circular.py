@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from symgrad.distributions import constraints
 from symgrad.distributions.base import Distribution, broadcast_all
@@ -27,12 +27,11 @@ class VonMises(Distribution):
     """
 
     support = constraints.real
-    _parameters = ("loc", "concentration")
+    arg_constraints: ClassVar[dict[str, Any]] = {"loc": constraints.real, "concentration": constraints.positive}
 
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None):
         self.loc, self.concentration = broadcast_all(loc, concentration)
         super().__init__(self.loc.shape, validate_args=validate_args)
-        self._check(loc=(self.loc, constraints.real), concentration=(self.concentration, constraints.positive))
 
     @property
     def mean(self) -> Any:

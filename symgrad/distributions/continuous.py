@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from symgrad.distributions import constraints
 from symgrad.distributions.base import Distribution, Located, broadcast_all, room
@@ -22,14 +22,17 @@ class Uniform(Distribution):
     """
 
     has_rsample = True
-    _parameters = ("low", "high")
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None):
         self.low, self.high = broadcast_all(low, high)
         super().__init__(self.low.shape, validate_args=validate_args)
-        self._check(low=(self.low, constraints.real), high=(self.high, constraints.real))
         if self._validate_args and not bool((self.low.detach() < self.high.detach()).all()):
             raise ArgumentError("Uniform is not defined when low>= high")
+
+    @property
+    def arg_constraints(self) -> dict[str, Any]:  # type: ignore[override]
+        """Each bound is on its side of the other."""
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     @property
     def mean(self) -> Any:
@@ -91,12 +94,11 @@ class Exponential(Distribution):
 
     has_rsample = True
     support = constraints.nonnegative
-    _parameters = ("rate",)
+    arg_constraints: ClassVar[dict[str, Any]] = {"rate": constraints.positive}
 
     def __init__(self, rate: Any, validate_args: bool | None = None):
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.shape, validate_args=validate_args)
-        self._check(rate=(self.rate, constraints.positive))
 
     @property
     def mean(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from symgrad.distributions import constraints
 from symgrad.distributions.base import broadcast_all, room
@@ -70,7 +70,8 @@ class Geometric(Odds):
 class _Trials(Odds):
     """A distribution of a number of trials, and of a probability."""
 
-    def _shown(self) -> tuple[str, str]:
+    @property
+    def _parameters(self) -> tuple[str, ...]:
         return "total_count", self._name
 
     def expand(self, batch_shape: Any) -> Any:
@@ -87,10 +88,14 @@ class Binomial(_Trials):
     tensor(0.3750)
     """
 
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "total_count": constraints.nonnegative_integer,
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+
     def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
         self._take_chance(probs, logits, validate_args, total_count)
-        self._check(total_count=(self.total_count, constraints.nonnegative_integer))
-        self._parameters = self._shown()  # type: ignore[misc]
 
     @property
     def support(self) -> Any:
@@ -149,13 +154,14 @@ class NegativeBinomial(_Trials):
 
     has_enumerate_support = False
     support = constraints.nonnegative_integer
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
 
     def __init__(self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
         self._take_chance(probs, logits, validate_args, total_count)
-        self._check(total_count=(self.total_count, constraints.greater_than_eq(0)))
-        if probs is not None:
-            self._check(probs=(self.probs, constraints.half_open_interval(0.0, 1.0)))
-        self._parameters = self._shown()  # type: ignore[misc]
 
     @property
     def mean(self) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from symgrad.distributions import constraints
 from symgrad.distributions.base import Distribution, broadcast_all
@@ -26,13 +26,21 @@ class Chances(Distribution):
     """A distribution of probabilities or their logits: what is not given is computed when it is asked for."""
 
     has_enumerate_support = True
+    _name: str
+    """Which of both is given."""
+
+    @property
+    def _parameters(self) -> tuple[str, ...]:
+        return (self._name,)
+
+    def _is_given(self, name: str) -> bool:
+        return name in self.__dict__
 
     def _take(self, probs: Any, logits: Any) -> Any:
         """The parameter that is given, under its name; raises ``ArgumentError`` for both or none."""
         if (probs is None) == (logits is None):
             raise ArgumentError("Either `probs` or `logits` must be specified, but not both.")
         self._name = "logits" if probs is None else "probs"
-        self._parameters = (self._name,)  # type: ignore[misc]
         return logits if probs is None else probs
 
     def __getattr__(self, name: str) -> Any:
@@ -71,6 +79,8 @@ class Chances(Distribution):
 class Odds(Chances):
     """A distribution of the probability of an event, or of its logit."""
 
+    arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.unit_interval, "logits": constraints.real}
+
     def _take_chance(self, probs: Any, logits: Any, validate_args: bool | None, count: Any = None) -> None:
         """Take the parameter that is given, and a number of trials, of one shape with it."""
         given = self._take(probs, logits)
@@ -81,7 +91,6 @@ class Odds(Chances):
             self.total_count = count.to(given.dtype)
         self.__dict__[self._name] = given
         Distribution.__init__(self, given.shape, validate_args=validate_args)
-        self._check(**{self._name: (given, constraints.real if probs is None else constraints.unit_interval)})
 
     @staticmethod
     def _logits(probs: Any) -> Any:
@@ -153,24 +162,18 @@ class Categorical(Chances):
     tensor(-0.2877)
     """
 
+    arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
         given = self._take(probs, logits)
         if given.dim() < 1:
             raise ArgumentError(f"`{self._name}` parameter must be at least one-dimensional.")
         shape = tuple(given.shape)
         self._num_events = shape[-1]
-        super().__init__(shape[:-1], validate_args=validate_args)
         self.__dict__[self._name] = (
             given - given.logsumexp(-1, keepdim=True) if probs is None else given / given.sum(-1, keepdim=True)
         )
-        self._check(
-            **{
-                self._name: (
-                    self.__dict__[self._name],
-                    constraints.real_vector if probs is None else constraints.simplex,
-                )
-            }
-        )
+        super().__init__(shape[:-1], validate_args=validate_args)
 
     @staticmethod
     def _logits(probs: Any) -> Any:
@@ -229,12 +232,11 @@ class Poisson(Distribution):
     """
 
     support = constraints.nonnegative_integer
-    _parameters = ("rate",)
+    arg_constraints: ClassVar[dict[str, Any]] = {"rate": constraints.nonnegative}
 
     def __init__(self, rate: Any, validate_args: bool | None = None):
         (self.rate,) = broadcast_all(rate)
         super().__init__(self.rate.shape, validate_args=validate_args)
-        self._check(rate=(self.rate, constraints.nonnegative))
 
     @property
     def mean(self) -> Any:

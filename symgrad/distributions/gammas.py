@@ -27,12 +27,11 @@ class Gamma(Distribution):
 
     has_rsample = True
     support = constraints.nonnegative
-    _parameters: ClassVar[tuple[str, ...]] = ("concentration", "rate")
+    arg_constraints: ClassVar[dict[str, Any]] = {"concentration": constraints.positive, "rate": constraints.positive}
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None):
         self.concentration, self.rate = broadcast_all(concentration, rate)
         super().__init__(self.rate.shape, validate_args=validate_args)
-        self._check(concentration=(self.concentration, constraints.positive), rate=(self.rate, constraints.positive))
 
     @property
     def mean(self) -> Any:
@@ -82,7 +81,7 @@ class Chi2(Gamma):
     tensor(3.)
     """
 
-    _parameters: ClassVar[tuple[str, ...]] = ("df",)
+    arg_constraints: ClassVar[dict[str, Any]] = {"df": constraints.positive}
 
     def __init__(self, df: Any, validate_args: bool | None = None):
         (df,) = broadcast_all(df)
@@ -104,14 +103,13 @@ class Dirichlet(Distribution):
 
     has_rsample = True
     support = constraints.simplex
-    _parameters = ("concentration",)
+    arg_constraints: ClassVar[dict[str, Any]] = {"concentration": constraints.independent(constraints.positive, 1)}
 
     def __init__(self, concentration: Any, validate_args: bool | None = None):
         if concentration.dim() < 1:
             raise ArgumentError("`concentration` parameter must be at least one-dimensional.")
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
-        self._check(concentration=(concentration, constraints.independent(constraints.positive, 1)))
 
     @property
     def mean(self) -> Any:
@@ -165,7 +163,10 @@ class Beta(Distribution):
 
     has_rsample = True
     support = constraints.unit_interval
-    _parameters = ("concentration1", "concentration0")
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None):
         both = broadcast_all(concentration1, concentration0)
@@ -222,17 +223,16 @@ class StudentT(Distribution):
 
     has_rsample = True
     support = constraints.real
-    _parameters = ("df", "loc", "scale")
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "df": constraints.positive,
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None):
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
         self._chi2 = Chi2(self.df)
         super().__init__(self.df.shape, validate_args=validate_args)
-        self._check(
-            df=(self.df, constraints.positive),
-            loc=(self.loc, constraints.real),
-            scale=(self.scale, constraints.positive),
-        )
 
     @property
     def mean(self) -> Any:
@@ -281,13 +281,12 @@ class FisherSnedecor(Distribution):
 
     has_rsample = True
     support = constraints.positive
-    _parameters = ("df1", "df2")
+    arg_constraints: ClassVar[dict[str, Any]] = {"df1": constraints.positive, "df2": constraints.positive}
 
     def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None):
         self.df1, self.df2 = broadcast_all(df1, df2)
         self._gammas = (Gamma(self.df1 * 0.5, self.df1), Gamma(self.df2 * 0.5, self.df2))
         super().__init__(self.df1.shape, validate_args=validate_args)
-        self._check(df1=(self.df1, constraints.positive), df2=(self.df2, constraints.positive))
 
     @property
     def mean(self) -> Any:

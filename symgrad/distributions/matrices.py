@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 from symgrad.distributions import constraints
 from symgrad.distributions.base import Distribution, broadcast_all, room
@@ -33,7 +33,7 @@ class LKJCholesky(Distribution):
     """
 
     support = constraints.corr_cholesky
-    _parameters = ("concentration",)
+    arg_constraints: ClassVar[dict[str, Any]] = {"concentration": constraints.positive}
 
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None):
         if dim < 2:
@@ -41,7 +41,6 @@ class LKJCholesky(Distribution):
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
         super().__init__(self.concentration.shape, (dim, dim), validate_args=validate_args)
-        self._check(concentration=(self.concentration, constraints.positive))
 
     def expand(self, batch_shape: Any) -> LKJCholesky:
         """The same distributions in a larger batch."""
@@ -86,7 +85,6 @@ class Wishart(Spread):
 
     has_rsample = True
     support = constraints.positive_definite
-    _parameters = ("covariance_matrix", "precision_matrix", "scale_tril", "df")
 
     def __init__(
         self,
@@ -110,8 +108,14 @@ class Wishart(Spread):
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
                 stacklevel=2,
             )
+        self.__dict__[name] = matrix.expand((*batch, *event))
         super().__init__(batch, event, validate_args=validate_args)
-        self._take(name, matrix.expand((*batch, *event)))
+        self._factorise(name)
+
+    @property
+    def arg_constraints(self) -> dict[str, Any]:  # type: ignore[override]
+        """What the parameters satisfy: the degrees of freedom are as many as a row has entries, at least."""
+        return {**self._of_matrices, "df": constraints.greater_than(self.event_shape[-1] - 1)}
 
     def expand(self, batch_shape: Any) -> Wishart:
         """The same distributions in a larger batch."""

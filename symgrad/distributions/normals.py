@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from symgrad.distributions import constraints
 from symgrad.distributions.base import Distribution, Located, room
@@ -74,7 +74,7 @@ class LogNormal(Distribution):
 
     has_rsample = True
     support = constraints.positive
-    _parameters = ("loc", "scale")
+    arg_constraints: ClassVar[dict[str, Any]] = {"loc": constraints.real, "scale": constraints.positive}
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
         self.base_dist = Normal(loc, scale, validate_args=validate_args)
@@ -133,6 +133,12 @@ class Spread(Distribution):
     not lower triangular; ``LinAlgError`` where that is not checked.
     """
 
+    _of_matrices: ClassVar[dict[str, Any]] = {
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
+
     @staticmethod
     def _chosen(**given: Any) -> tuple[str, Any]:
         """The name and the value of the one that is given."""
@@ -144,12 +150,12 @@ class Spread(Distribution):
             raise ArgumentError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
         return name, matrix
 
-    def _take(self, name: str, matrix: Any) -> None:
-        """Take a matrix of the batch's shape."""
-        self.__dict__[name] = matrix  # which the property of that name gives back
-        self._check(
-            **{name: (matrix, constraints.lower_cholesky if name == "scale_tril" else constraints.positive_definite)}
-        )
+    def _is_given(self, name: str) -> bool:
+        return name in self.__dict__
+
+    def _factorise(self, name: str) -> None:
+        """Take the Cholesky factor of the matrix that is given, which the property of its name gives back."""
+        matrix = self.__dict__[name]
         self._factor = {
             "scale_tril": lambda: matrix,
             "covariance_matrix": lambda: _LINALG["cholesky"](matrix),
@@ -159,7 +165,8 @@ class Spread(Distribution):
     @property
     def scale_tril(self) -> Any:
         """The lower Cholesky factor of the covariance."""
-        return self._factor
+        given = self.__dict__.get("scale_tril")
+        return self._factor if given is None else given
 
     @property
     def covariance_matrix(self) -> Any:
@@ -227,7 +234,7 @@ class MultivariateNormal(Spread, NormalVectors):
     tensor(-2.8379)
     """
 
-    _parameters = ("loc", "covariance_matrix", "precision_matrix", "scale_tril")
+    arg_constraints: ClassVar[dict[str, Any]] = {"loc": constraints.real_vector, **Spread._of_matrices}
 
     def __init__(
         self,
@@ -245,9 +252,9 @@ class MultivariateNormal(Spread, NormalVectors):
         batch = broadcast_shapes(tuple(matrix.shape[:-2]), tuple(loc.shape[:-1]))
         n = loc.shape[-1]
         self.loc = loc.expand((*batch, n))
+        self.__dict__[name] = matrix.expand((*batch, n, n))
         super().__init__(batch, (n,), validate_args=validate_args)
-        self._check(loc=(self.loc, constraints.real_vector))
-        self._take(name, matrix.expand((*batch, n, n)))
+        self._factorise(name)
 
     @property
     def variance(self) -> Any:
@@ -282,7 +289,11 @@ class LowRankMultivariateNormal(NormalVectors):
     tensor(-2.7205)
     """
 
-    _parameters = ("loc", "cov_factor", "cov_diag")
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "loc": constraints.real_vector,
+        "cov_factor": constraints.independent(constraints.real, 2),
+        "cov_diag": constraints.independent(constraints.positive, 1),
+    }
 
     def __init__(self, loc: Any, cov_factor: Any, cov_diag: Any, validate_args: bool | None = None):
         if loc.dim() < 1:
@@ -304,11 +315,6 @@ class LowRankMultivariateNormal(NormalVectors):
         self.loc, self.cov_diag = loc.expand((*batch, n)), cov_diag.expand((*batch, n))
         self.cov_factor = cov_factor.expand((*batch, n, m))
         super().__init__(batch, (n,), validate_args=validate_args)
-        self._check(
-            loc=(self.loc, constraints.real_vector),
-            cov_factor=(self.cov_factor, constraints.independent(constraints.real, 2)),
-            cov_diag=(self.cov_diag, constraints.independent(constraints.positive, 1)),
-        )
         ones = creation.eye(m, dtype=cov_factor.dtype)
         self._small = _LINALG["cholesky"](ones + cov_factor.mT @ (cov_factor / cov_diag.unsqueeze(-1)))
 

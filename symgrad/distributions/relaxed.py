@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from symgrad.distributions import constraints
 from symgrad.distributions.base import Distribution, broadcast_all
@@ -14,6 +14,15 @@ from symgrad.tensor import creation
 
 class OfCategories(Distribution):
     """A distribution of vectors with an entry for each place of a :class:`Categorical`."""
+
+    arg_constraints: ClassVar[dict[str, Any]] = Categorical.arg_constraints
+
+    @property
+    def _parameters(self) -> tuple[str, ...]:
+        return ()
+
+    def _is_given(self, name: str) -> bool:  # noqa: ARG002
+        return False  # the categories are checked
 
     def _choose(self, probs: Any, logits: Any, validate_args: bool | None) -> None:
         self._categorical = Categorical(probs, logits)

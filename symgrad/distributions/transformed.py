@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -133,7 +133,7 @@ class _Half(TransformedDistribution):
     """The absolute values of what is distributed evenly around 0."""
 
     support = constraints.nonnegative
-    _parameters = ("scale",)
+    arg_constraints: ClassVar[dict[str, Any]] = {"scale": constraints.positive}
 
     @property
     def scale(self) -> Any:
@@ -174,7 +174,6 @@ class HalfNormal(_Half):
 
     def __init__(self, scale: Any, validate_args: bool | None = None):
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
-        self._check(scale=(self.scale, constraints.positive))
 
     @property
     def mean(self) -> Any:
@@ -197,7 +196,6 @@ class HalfCauchy(_Half):
 
     def __init__(self, scale: Any, validate_args: bool | None = None):
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
-        self._check(scale=(self.scale, constraints.positive))
 
     @property
     def mean(self) -> Any:
@@ -219,7 +217,7 @@ class Gumbel(TransformedDistribution):
     """
 
     support = constraints.real
-    _parameters = ("loc", "scale")
+    arg_constraints: ClassVar[dict[str, Any]] = {"loc": constraints.real, "scale": constraints.positive}
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
         self.loc, self.scale = broadcast_all(loc, scale)
@@ -228,7 +226,6 @@ class Gumbel(TransformedDistribution):
         log = ExpTransform().inv
         parts = [log, AffineTransform(0, -ones), log, AffineTransform(self.loc, -self.scale)]
         super().__init__(base, parts, validate_args=validate_args)
-        self._check(loc=(self.loc, constraints.real), scale=(self.scale, constraints.positive))
 
     @property
     def mean(self) -> Any:
@@ -270,7 +267,7 @@ class Weibull(TransformedDistribution):
     """
 
     support = constraints.positive
-    _parameters = ("scale", "concentration")
+    arg_constraints: ClassVar[dict[str, Any]] = {"scale": constraints.positive, "concentration": constraints.positive}
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None):
         self.scale, self.concentration = broadcast_all(scale, concentration)
@@ -278,7 +275,6 @@ class Weibull(TransformedDistribution):
         base = Exponential(self.scale.new_ones(tuple(self.scale.shape)), validate_args=validate_args)
         parts = [PowerTransform(self.concentration_reciprocal), AffineTransform(0, self.scale)]
         super().__init__(base, parts, validate_args=validate_args)
-        self._check(scale=(self.scale, constraints.positive), concentration=(self.concentration, constraints.positive))
 
     @property
     def mean(self) -> Any:
@@ -310,13 +306,12 @@ class Pareto(TransformedDistribution):
     tensor(1.5000)
     """
 
-    _parameters = ("alpha", "scale")
+    arg_constraints: ClassVar[dict[str, Any]] = {"alpha": constraints.positive, "scale": constraints.positive}
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None):
         self.scale, self.alpha = broadcast_all(scale, alpha)
         base = Exponential(self.alpha, validate_args=validate_args)
         super().__init__(base, [ExpTransform(), AffineTransform(0, self.scale)], validate_args=validate_args)
-        self._check(scale=(self.scale, constraints.positive), alpha=(self.alpha, constraints.positive))
 
     @property
     def support(self) -> Any:
@@ -354,7 +349,7 @@ class InverseGamma(TransformedDistribution):
     """
 
     support = constraints.positive
-    _parameters = ("concentration", "rate")
+    arg_constraints: ClassVar[dict[str, Any]] = {"concentration": constraints.positive, "rate": constraints.positive}
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None):
         base = Gamma(concentration, rate, validate_args=validate_args)
@@ -403,7 +398,7 @@ class LogisticNormal(TransformedDistribution):
     """
 
     support = constraints.simplex
-    _parameters = ("loc", "scale")
+    arg_constraints: ClassVar[dict[str, Any]] = {"loc": constraints.real, "scale": constraints.positive}
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
         base: Any = Normal(loc, scale, validate_args=validate_args)
@@ -428,6 +423,13 @@ class LogisticNormal(TransformedDistribution):
 
 class _Relaxed(TransformedDistribution):
     """A relaxed choice, made of its logarithm or its logit."""
+
+    @property
+    def _parameters(self) -> tuple[str, ...]:
+        return ()
+
+    def _is_given(self, name: str) -> bool:  # noqa: ARG002
+        return False  # what it is made of is checked
 
     @property
     def temperature(self) -> Any:
@@ -461,6 +463,8 @@ class RelaxedBernoulli(_Relaxed):
 
     support = constraints.unit_interval
 
+    arg_constraints: ClassVar[dict[str, Any]] = LogitRelaxedBernoulli.arg_constraints
+
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
@@ -475,6 +479,8 @@ class RelaxedOneHotCategorical(_Relaxed):
     """
 
     support = constraints.simplex
+
+    arg_constraints: ClassVar[dict[str, Any]] = ExpRelaxedCategorical.arg_constraints
 
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)

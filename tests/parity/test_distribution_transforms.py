@@ -167,3 +167,32 @@ def test_parts_that_are_others_are_refused():
     ):
         with pytest.raises(ValueError, match=r"match|must be|must equal|out of range|flattened"):
             refused()
+
+
+def test_what_parameters_satisfy():
+    """``transform_to(Normal.arg_constraints["scale"])`` is how programs find parameters without constraints."""
+    ours, theirs = (importlib.import_module(f"{t.__name__}.distributions") for t in (sg, torch))
+    names = [name for name in theirs.__all__ if hasattr(getattr(theirs, name), "arg_constraints")]
+    assert len(names) > 40
+    for name in set(names) - {"Distribution", "ExponentialFamily"}:
+        found, wanted = (getattr(D, name).arg_constraints for D in (ours, theirs))
+        if isinstance(wanted, property):
+            assert isinstance(found, property)
+        else:
+            assert {k: repr(c) for k, c in found.items()} == {k: repr(c) for k, c in wanted.items()}, name
+    for make in (lambda D, t: D.Uniform(t.zeros(2), t.ones(2)), lambda D, t: D.Wishart(3.0, t.eye(2))):
+        found, wanted = (make(D, t).arg_constraints for D, t in ((ours, sg), (theirs, torch)))
+        assert {k: repr(c) for k, c in found.items()} == {k: repr(c) for k, c in wanted.items()}
+    for D, t in ((ours, sg), (theirs, torch)):
+        free = t.zeros(3, requires_grad=True)
+        scale = D.transform_to(D.Normal.arg_constraints["scale"])(free)
+        D.Normal(0.0, scale).log_prob(t.tensor(1.0)).sum().backward()
+        assert free.grad.tolist() == [0.0] * 3
+
+        class Own(D.Normal):
+            arg_constraints = {**D.Normal.arg_constraints, "loc": D.constraints.positive}  # noqa: RUF012
+
+        with pytest.raises(ValueError, match="Expected parameter loc"):
+            Own(-1.0, 1.0)
+        with pytest.raises(ValueError, match="Expected parameter low"):
+            D.Uniform(2.0, 1.0)
