@@ -14,7 +14,6 @@ from typing import Any
 
 from symgrad.ops.rules.kinks import STATE
 from symgrad.tape.threads import ThreadState
-from symgrad.tape.variables import variable_of
 
 NODES: list[Callable[[Any], None]] = []
 """Called with every node that is recorded, once its saved values are in place."""
@@ -27,6 +26,19 @@ _EXPECTED: list[tuple[Any, Any]] = []
 
 _LOCK = threading.Lock()
 _count = 0
+
+
+def variable_of(function: Any, name: str) -> Any:
+    """The cell of a variable that an inner function reads of the one around it, to be given other contents.
+
+    >>> def outer(step):
+    ...     return lambda x: x + step
+    >>> call = outer(1)
+    >>> variable_of(call, "step").cell_contents = 10
+    >>> call(1)
+    11
+    """
+    return function.__closure__[function.__code__.co_freevars.index(name)]
 
 
 def may_step_aside(call: Any) -> None:

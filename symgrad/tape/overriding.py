@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from symgrad.stand_in import loaded_torch
+from symgrad.tape.observers import variable_of
 from symgrad.tape.record import BETWEEN
 from symgrad.tape.threads import ThreadState
-from symgrad.tape.variables import variable_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
