@@ -367,3 +367,30 @@ def test_the_name_of_a_factor_holds_at_other_points():
     assert said(soft, lambda x, t: 2 * soft_grad(x, t) / t, x, 0.5) == "Every entry is 2 times the exact one."
     by_columns = said(mean, lambda w, A, y: 2 * A.T @ (A @ w - y) / len(w), np.ones(4), A, y)
     assert by_columns == "Every entry is 2 (= A.shape[0]/w.shape[0]) times the exact one."
+
+
+def test_a_third_is_no_two_sixths_and_a_constant_has_its_name():
+    """They were 1/3 (= 2/u.shape[0]) and "without 0.5 that is added"; two signs were a regularisation's."""
+    u = rng_of_names.normal(size=6)
+    cubes = check(lambda u: (u**2).sum() + (np.diff(u) ** 3).sum(), lambda u: 2 * u + cube_slope(u), u, mend=False)
+    assert "is 1/3 times what it should be" in cubes.diagnosis.sentence
+
+    def hinge(a, b, margin):
+        return np.maximum(a - b + margin, 0).sum()
+
+    def hinge_grad(a, b, margin):
+        return 1.0 * (a - b > 0), -1.0 * (a - b > 0)
+
+    a, b = np.array([1.0, 0.3, -2.0]), np.array([0.2, 0.6, 1.0])
+    found = check(hinge, hinge_grad, a, b, 0.5, argnums=(0, 1), mend=False).diagnosis
+    assert "without margin (= 0.5) that is added" in found.sentence
+    x = np.array([-0.4, 0.3])
+    found = check(lambda x: (x**2).sum(), lambda x: 2 * x - 0.24572546 * np.array([-1, 1]), x, mend=False).diagnosis
+    assert "sign" not in found.sentence
+
+
+def cube_slope(u):
+    d, g = np.diff(u) ** 2, np.zeros_like(u)
+    g[1:] += d
+    g[:-1] -= d
+    return g

@@ -104,8 +104,10 @@ def _size_name(value: float, case: Case, sign: str) -> str | None:
     A ``sign`` stands before each of them.
     """
     sizes = _sizes(case)
+    fraction = Fraction(value).limit_denominator(12)
+    power = max(fraction.numerator, fraction.denominator) < 4 and _near(value, float(fraction))
     for form, of in _OF_SIZES.items():
-        for text, n in sizes.items():
+        for text, n in sizes.items() if not power or form not in _HALVES else ():
             if n > 2 and _near(value, of(n)):
                 plain = form.format(n) if "sqrt" in form else str(Fraction(of(n)).limit_denominator(2 * n))
                 told = [form.format(text), _two_sizes(value, sizes, case) if form in _DOUBTFUL else None]
@@ -163,6 +165,9 @@ _OF_SIZES: dict[str, Callable[[int], float]] = {
     "sqrt(({0} - 1)/{0})": lambda n: math.sqrt((n - 1) / n),
 }
 
+
+_HALVES = ("{}/2", "2/{}")
+"""Forms of a size that are no name of 3 and 1/3, which powers bring."""
 
 _DOUBTFUL = ("{0}/({0} - 1)", "({0} - 1)/{0}")
 """Forms of one size that two sizes may give as well."""

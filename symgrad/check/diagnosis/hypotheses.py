@@ -327,7 +327,7 @@ def _added(case: Case, any_number: bool = False) -> Diagnosis | None:
     if case.g.size < 2:
         return None
     directions = [(case.x, case.name, "regularisation"), (np.ones_like(case.g), "1", "offset")]
-    if case.x.dtype.kind == "f":
+    if case.x.dtype.kind == "f" and (not any_number or case.g.size > 4):  # few signs are met by chance
         directions.append((np.sign(case.x), f"sign({case.name})", "regularisation"))
     own = case.subject.positions[case.number]
     others = [k for k in case.subject.data if k != own and case.subject.args[k].shape == case.g.shape]

@@ -212,13 +212,12 @@ class Replay:
 
 
 def _constant_text(arg: Any, value: Any) -> str:
-    """A constant as a number, by the name of an argument, or as the function writes it."""
-    if not np.ndim(value):
-        return f"{value:.6g}"
+    """A constant by the name of an argument, as the function writes it, or as a number."""
     said = written(arg) if isinstance(arg, Node) else getattr(arg, "name", None)
-    if said is None or len(said) > LONGEST_CONSTANT or re.fullmatch(r"c\d+", said):
-        return f"an array of shape {np.shape(value)}"
-    return str(said)
+    named = said is not None and len(said) <= LONGEST_CONSTANT and not re.fullmatch(r"c\d+", said)
+    if np.ndim(value):
+        return str(said) if named else f"an array of shape {np.shape(value)}"
+    return f"{said} (= {value:.6g})" if named else f"{value:.6g}"
 
 
 LONGEST_CONSTANT = 30
