@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.check.asking.arrays import as_array
 from symgrad.check.asking.calling import epsilon_of, like
-from symgrad.check.asking.derivatives import Derivative
+from symgrad.check.asking.derivatives import Derivative, largest
 from symgrad.check.asking.nested import Arguments, Given
 from symgrad.check.asking.subject import Subject
 from symgrad.check.branches.plain import looked_at_plain
@@ -90,6 +90,9 @@ def _compared_at(
         if doubled is not None and all(a.ok for a in differences(doubled)):
             exact.tolerance = [t * _narrow_data(subject, exact) for t in exact.tolerance]
             arguments = differences(given.gradients)
+    if not all(a.ok for a in arguments) and all(map(_is_tiny, arguments, [_size_of(exact)] * len(arguments))):
+        exact.tolerance = [t + n for t, n in zip(exact.tolerance, _noise(given, subject, exact), strict=True)]
+        arguments = differences(given.gradients)
     for i, argument in enumerate(arguments):
         argument.kind, argument.function, argument.outputs = kind, label, outputs
         argument.measured = exact.measured
@@ -100,6 +103,41 @@ def _compared_at(
         exact.notes.append(f"{label} gives nan here, of which no derivative tells anything; check at another point")
     pending = [] if all(a.ok for a in arguments) else [Inquiry(subject, given, exact, arguments)]
     return Report(label, exact.method, exact.value, arguments, exact.notes, pending=pending), exact
+
+
+NOISE, UNITS, MOVES = 8, 64, 3
+"""How many times what rounded arguments make of it a derivative may be off, where that is no more units in the last
+place of the largest number of all, and the points at which that is looked at."""
+
+
+def _size_of(exact: Exact) -> float:
+    return max(map(largest, (np.asarray(exact.value), *exact.gradients)))
+
+
+def _is_tiny(a: ArgumentReport, size: float) -> bool:
+    """Whether a derivative in double precision is off by no more than the rounding of much larger ones."""
+    eps = float(np.finfo(np.float64).eps)
+    return a.given.shape == a.exact.shape and largest(a.given - a.exact) <= UNITS * eps * size
+
+
+def _noise(given: Given, subject: Subject, exact: Exact) -> list[Any]:
+    """By how much a given derivative moves besides the exact one when arguments are rounded otherwise.
+
+    Where the exact one is 0, or all but 0, a right formula gives what rounding leaves of it, which is another one at
+    each of these points; a mistake stays what it is.
+    """
+    rng, eps = np.random.default_rng(2), float(np.finfo(np.float64).eps)
+    noise = [np.zeros(g.shape) for g in exact.gradients]
+    for _ in range(MOVES if given.again is not None and exact.output is not None else 0):
+        args = [
+            a * (1 + 2 * eps * rng.choice([-1.0, 1.0], a.shape)) if k in subject.data and a.dtype.kind in "fc" else a
+            for k, a in enumerate(subject.args)
+        ]
+        made = repeated_gradients(given, subject.in_own_kind(args))
+        there = subject.derivative.exact(*subject.trace(args))
+        pairs = zip(noise, made or (), given.gradients, there, exact.gradients, strict=made is not None)
+        noise = [np.maximum(n, NOISE * np.abs((m - g) - (e - x))) for n, m, g, e, x in pairs] or noise
+    return noise
 
 
 def _narrow_data(subject: Subject, exact: Exact) -> float:

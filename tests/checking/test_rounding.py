@@ -104,3 +104,26 @@ def test_a_variance_of_arrays_divides_by_n_where_it_hardly_shows():
     for size in (1e-4, 1e-5, 1e-6):
         report = check(f, grad, size * RNG.normal(size=(6, 3)))
         assert report.ok, report
+
+
+def attended(Q, K, V, W):
+    S = Q @ K.T
+    P = np.exp(S - S.max(axis=1, keepdims=True))
+    return (W * (P / P.sum(axis=1, keepdims=True) @ V)).sum()
+
+
+def attended_gradient(Q, K, V, W):
+    P = np.exp(Q @ K.T)
+    P = P / P.sum(axis=1, keepdims=True)
+    G = W @ V.T
+    return P * (G - (P * G).sum(axis=1, keepdims=True)) @ K
+
+
+def test_a_gradient_of_zero_that_another_formula_has_by_cancelling():
+    """Keys that are all alike: a sum of 1e-17 was wrong, as the exact gradient is 0 to the last digit."""
+    for seed in range(5):
+        W = np.random.default_rng(seed).normal(size=(4, 2))
+        args = np.ones((4, 3)), np.ones((5, 3)), np.ones((5, 2)), W
+        report = check(attended, attended_gradient, *args, argnums=0)
+        assert report.ok, report
+        assert not check(attended, lambda *a: attended_gradient(*a) + 1e-15, *args, argnums=0)
