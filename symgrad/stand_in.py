@@ -69,6 +69,7 @@ _ELSEWHERE = {
     "symgrad.nn.modules": "nn.modules.channelshuffle nn.modules.distance nn.modules.flatten nn.modules.fold "
     "nn.modules.pixelshuffle nn.modules.upsampling",
     "symgrad.nn.modules.batchnorm": "nn.modules.instancenorm",
+    "symgrad.nn.flex_attention": "nn.attention.flex_attention",
     "symgrad.utils.data": "utils.data._utils utils.data._utils.collate utils.data.dataloader utils.data.dataset "
     "utils.data.sampler",
 }

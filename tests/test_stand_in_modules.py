@@ -51,6 +51,7 @@ from torch.cuda import synchronize, Event, Stream
 from torch._C import _get_tracing_state
 from torch.compiler import allow_in_graph
 from torch.jit import TracerWarning
+from torch.nn.attention.flex_attention import flex_attention, create_block_mask
 import torch.multiprocessing as mp
 import torch.distributed as dist
 import functorch
