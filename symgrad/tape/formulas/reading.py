@@ -168,7 +168,7 @@ class Reading(Lettering):
         """
         while True:
             self.joint: dict[int, str] = {}
-            self.alike = {}
+            self.alike, self.shared = {}, {}
             self.composed = {}
             self.terms = {}
             self._make_symbols(chosen)
