@@ -88,3 +88,49 @@ def test_a_covariance_of_zeros_stays_symmetric():
         return np.linalg.inv(S + 2 * np.eye(3)) + S.sum(0) + S.sum(1)[:, None]
 
     assert check(f, g, np.zeros((3, 3)))
+
+
+def decay(p, t):
+    return ((p[0] * np.exp(-p[1] * t) + p[2]) ** 2).sum()
+
+
+def decay_grad(p, t, amplitude=True):
+    e = np.exp(-p[1] * t)
+    r = 2 * (p[0] * e + p[2])
+    return np.array([r @ e, -(p[0] if amplitude else 1) * (r * e) @ t, r.sum()])
+
+
+def test_parameters_of_which_some_are_one_hide_nothing():
+    p, t = np.array([1.0, 0.7, 0.0]), np.linspace(0.1, 2, 5)
+    right = check(decay, decay_grad, p, t, argnums=0)
+    assert right.ok
+    assert not right.notes
+    report = check(decay, lambda p, t: decay_grad(p, t, False), p, t, argnums=0, mend=False)
+    assert not report.ok
+    assert "there p has entries of 0 or 1, which hides mistakes" in " ".join(report.notes)
+
+
+def test_a_number_of_one_under_check_hides_nothing():
+    assert check(lambda a, t: np.exp(-a * t).sum(), lambda a, t: -(t * np.exp(-a * t)).sum(), 1.0, x[0], argnums=0)
+    report = check(lambda a, t: (a**3 * t).sum(), lambda a, t: 3 * a * t.sum(), 1.0, x[0], argnums=0, mend=False)
+    assert not report.ok
+
+
+def test_rotations_and_unit_quaternions_with_zeros_stay_what_they_are():
+    c, s = np.cos(0.4), np.sin(0.4)
+    turn, v = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]), np.array([0.3, -0.2, 0.5])
+
+    def f(R):
+        return (np.linalg.inv(R) @ v) @ np.arange(3.0)
+
+    for R in (turn, np.eye(3)):  # the inverse is the transpose of rotations only
+        assert check(f, lambda R: -np.outer(R @ np.arange(3.0), R.T @ v), R)
+
+    def turned(q):
+        return q @ q * q[0] + q[1]
+
+    def turned_grad(q):
+        return 2 * q * q[0] + np.array([1.0, 1, 0, 0])  # q @ q is 1
+
+    for q in (np.array([1.0, 0, 0, 0]), np.array([c, 0, 0, s])):
+        assert check(turned, turned_grad, q)

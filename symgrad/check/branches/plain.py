@@ -1,4 +1,4 @@
-"""Arguments that are 0 or 1 everywhere: a factor or a term that was left out does not show there.
+"""Arguments that are 0 or 1, in some entries or in all: a factor or a term that was left out does not show there.
 
 Layers are checked as they begin, with gains of one and shifts of zero, and losses with a scale of one.  Where the
 derivative belongs to such an argument, it has to be right at other values, too, and what is wrong there counts.  Where
@@ -16,10 +16,13 @@ from symgrad.check.asking.arrays import as_array
 from symgrad.check.asking.calling import like
 from symgrad.check.asking.derivatives import Derivative
 from symgrad.check.asking.nested import Given
+from symgrad.check.asking.subject import Subject
 from symgrad.check.branches.sides import Compare, compared_there, fits, holds_around, is_mistake
 from symgrad.check.oracle.answer import Exact
-from symgrad.check.oracle.trust import symmetrised
+from symgrad.check.oracle.points import Design, design_of, directions, is_of_directions
 from symgrad.check.report import Report
+
+_NONE: Design = {}
 
 MOST = 4
 """Constants that are looked at."""
@@ -27,16 +30,19 @@ MOST = 4
 
 def looked_at_plain(given: Given, exact: Exact, report: Report, compare: Compare, derivative: Derivative) -> Report:
     """The report on a derivative that is right, or that at other values of what is 0 or 1 where it is wrong there."""
-    plain = [k for k in range(given.own) if _is_plain(given.args[k])]
+    plain = [k for k in range(given.own) if _plain_entries(given.args[k], k in given.positions)]
     if given.again is None or exact.output is None or not plain:
         return report
     rng = np.random.default_rng(6)
     mine = [k for k in plain if k in given.positions]
-    there = _elsewhere(given, mine, rng)
-    if mine and fits(there, derivative, exact.as_arrays) is False:
+    design = design_of(Subject(given.f, given.args, given.positions, given.names, derivative, given.own))
+    there = _elsewhere(given, mine, rng, design)
+    units: Design = {k: directions for k in mine if is_of_directions(as_array(given.args[k]))}
+    as_units = _elsewhere(given, mine, rng, {**design, **units}) if units else there  # (1, 0, 0) has a sum of one, too
+    if mine and not any(fits(at, derivative, exact.as_arrays) is not False for at in (there, as_units)):
         other = compared_there(there, compare)
         if other is not None and not other.ok and is_mistake(other) and holds_around(given, compare, mine):
-            said = " and ".join(f"{given.names[k]} is {_value(given, k):g}" for k in mine)
+            said = " and ".join(_said(given, k) for k in mine)
             other.notes.append(
                 f"at the point given all entries are right, but there {said}, which hides mistakes; "
                 "this is the comparison at other values close by"
@@ -63,24 +69,31 @@ def _hidden_by(k: int, given: Given, exact: Exact, derivative: Derivative, rng: 
     return f"this holds where {name} is {_value(given, k):g}: {at} the derivative is wrong"
 
 
-def _is_plain(value: Any) -> bool:
+def _plain_entries(value: Any, some: bool) -> bool:
+    """Whether an argument is 0 or 1 everywhere, or ``some`` of its entries are."""
     if isinstance(value, (bool, int)):
         return False
     array = as_array(value) if isinstance(value, float) or hasattr(value, "dtype") else np.empty(0)
-    return bool(array.size and array.dtype.kind == "f" and array.flat[0] in (0, 1) and np.all(array == array.flat[0]))
+    if not array.size or array.dtype.kind != "f":
+        return False
+    return bool(np.isin(array, (0, 1)).any() if some else array.flat[0] in (0, 1) and np.all(array == array.flat[0]))
+
+
+def _said(given: Given, k: int) -> str:
+    everywhere = _plain_entries(given.args[k], False)
+    return f"{given.names[k]} is {_value(given, k):g}" if everywhere else f"{given.names[k]} has entries of 0 or 1"
 
 
 def _value(given: Given, k: int) -> float:
     return float(as_array(given.args[k]).flat[0])
 
 
-def _elsewhere(given: Given, places: list[int], rng: np.random.Generator) -> Given:
-    """The same with other values of some arguments: close by, and symmetric where these are square."""
+def _elsewhere(given: Given, places: list[int], rng: np.random.Generator, design: Design = _NONE) -> Given:
+    """The same with other values where some arguments are 0 or 1: close by, and of the same design."""
     for k in places:
         array = as_array(given.args[k])
-        moved = array + 0.05 + 0.2 * rng.random(array.shape)
-        square = array.ndim > 1 and array.shape[-1] == array.shape[-2]
-        given = _with(given, k, symmetrised(moved) if square else moved)
+        moved = array + np.where(np.isin(array, (0, 1)), 0.05 + 0.2 * rng.random(array.shape), 0)
+        given = _with(given, k, design[k](moved) if k in design else moved)
     return given
 
 

@@ -210,9 +210,10 @@ def holds_around(given: Given, compare: Compare, fixed: Sequence[int] = ()) -> b
     rng = np.random.default_rng(3)
     for _ in range(2):
         moves = {}
-        for k in [k for k in given.positions if k not in fixed]:
+        for k in given.positions:
             array = as_array(given.args[k])
-            moves[k] = array * _THOUSANDTH * rng.uniform(-1, 1, array.shape)
+            stays = np.isin(array, (0, 1)) if k in fixed else False
+            moves[k] = np.where(stays, 0, array) * _THOUSANDTH * rng.uniform(-1, 1, array.shape)
         report = compared_there(_moved(given, moves), compare)
         if report is None or not report.ok:
             return False

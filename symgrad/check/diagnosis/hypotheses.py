@@ -335,7 +335,8 @@ def _added(case: Case, any_number: bool = False) -> Diagnosis | None:
     for direction, text, kind in directions:
         k = case.multiple_of(direction)
         if k is not None and not isinstance(k, complex) and (any_number or _is_short(k, case)):
-            amount = f"{number_text(abs(k))} * {text}" if text != "1" else number_text(abs(k))
+            whole = abs(abs(k) - 1) < 1e-9
+            amount = number_text(abs(k)) if text == "1" else text if whole else f"{number_text(abs(k))} * {text}"
             verb = "too much" if k > 0 else "missing"
             hint = "a regularisation term" if kind == "regularisation" else "a term added to the gradient"
             return Diagnosis(kind, f"{amount} is {verb} in every entry.", hint)

@@ -102,11 +102,13 @@ def _sums_to_one(axis: int | None) -> tuple[Callable[[Any], bool], Callable[[Any
     )
 
 
-def _is_of_directions(array: Any) -> bool:
-    return bool(np.allclose(np.linalg.norm(array, axis=-1), 1))
+def is_of_directions(array: Any) -> bool:
+    """Whether the rows of an array have the length of one."""
+    return array.ndim > 0 and bool(np.allclose(np.linalg.norm(array, axis=-1), 1))
 
 
-def _directions(array: Any) -> Any:
+def directions(array: Any) -> Any:
+    """An array whose rows have the length of one."""
     return array / np.linalg.norm(array, axis=-1, keepdims=True)
 
 
@@ -115,5 +117,5 @@ def _is_more_than_nothing(array: Any) -> Any:
 
 
 _MATRICES = ((_is_symmetric, symmetrised), (_is_orthogonal, _nearest_orthogonal))
-_SCALES = (*map(_sums_to_one, (None, -1, 0)), (_is_of_directions, _directions))
+_SCALES = (*map(_sums_to_one, (None, -1, 0)), (is_of_directions, directions))
 """What arrays may be by design, and what makes them so."""
