@@ -21,7 +21,16 @@ from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder,
 from symgrad.formula.term import symbols as symbols_of
 from symgrad.judging.differentials import derivative_stated, names_entries, without_vec
 from symgrad.judging.mistakes import explained, undefined
-from symgrad.judging.points import DIGITS, NEEDED, Point, compared, random_points, smallest, told_apart
+from symgrad.judging.points import (
+    DIGITS,
+    NEEDED,
+    Point,
+    compared,
+    one_size_alone,
+    random_points,
+    smallest,
+    told_apart,
+)
 from symgrad.judging.readings import (
     MISFITS,
     Read,
@@ -298,6 +307,10 @@ class Case:
         if any(p.gap > 1e-3 for p in different) or 2 * len(different) > len(defined):
             self.points = points
             return self._made("DIFFERENT", "counterexample", points=len(defined))
+        alone = one_size_alone(points)
+        if alone:
+            note = f"the text has a value where {alone} is 1 alone; its shapes fit at no other size."
+            return self._made("UNDECIDED", "", notes=[note])
         enough = len(agreeing) >= min(NEEDED, max(1, len(points))) and len(agreeing) >= 3
         close = [] if different else [p for p in defined if p.known and p.theirs.shape == p.ours.shape]
         apart = told_apart(theirs, self.raw, agreeing if enough else close)

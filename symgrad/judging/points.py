@@ -141,6 +141,16 @@ def told_apart(theirs: Term, ours: Term, points: Sequence[Point]) -> bool | None
     return any(point.apart for point in chosen) if chosen else None
 
 
+def one_size_alone(points: Sequence[Point]) -> str | None:
+    """The letter of a size that has to be 1 for a text to have a value, as in ``b.reshape(1, 1)``; None for others."""
+    letters = points[0].sizes if points else ()
+    for letter in letters:
+        found = {(p.sizes[letter] == 1, p.theirs is None) for p in points}
+        if found == {(True, False), (False, True)}:
+            return letter
+    return None
+
+
 def _moved(array: Any, rng: Any) -> Any:
     if not is_floating(array.dtype):
         return array

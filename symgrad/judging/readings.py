@@ -247,8 +247,10 @@ def _with_names(
 
 
 def _identities(given: str, table: dict[str, Term]) -> Iterator[tuple[dict[str, Any], str]]:
-    """The sizes that I may have beside a Kronecker sign, where nothing else tells it."""
-    if re.search(r"\\otimes|⊗|kron", given) and re.search(r"(?<![a-zA-Z\\])I(?![a-zA-Z_])|\\mathbf\s*\{?\s*I", given):
+    """The sizes that I may have beside a Kronecker sign or a matrix of ones, where nothing else tells it."""
+    if re.search(r"\\otimes|⊗|kron|1\W*(?:\\\w+)?\W*1|𝟏|𝟙", given) and re.search(
+        r"(?<![a-zA-Z\\])I(?![a-zA-Z_])|\\mathbf\s*\{?\s*I", given
+    ):
         for size in dict.fromkeys(size for s in table.values() for size in s.shape):
             yield {"eye": size}, f"I is read as I_{size}"
 

@@ -32,6 +32,8 @@ RIGHT = [
     # the number 1 and the column of ones
     *((text, *TWICE) for text in ("2 X 1", "2 1 X", r"2X\cdot 1")),
     *((text, *ROWS) for text in ("M^T1", "M^T 1", "M'1", "Mᵀ1", r"M^\top1")),
+    (r"\frac{2}{n}Hx,\ H=I-\frac1n\mathbf 1\mathbf 1^\top", "mean((x-mean(x))**2)", "x", "x=n"),
+    (r"\frac{2}{n}(I-\frac1n11^\top)x", "mean((x-mean(x))**2)", "x", "x=n"),
     # functions that the text defines, or that the derivative is of
     (r"2A^Tr(x), r(x)=Ax-b", *OLS),
     (r"2A^Tr, \quad r(x)=Ax-b", *OLS),
@@ -75,6 +77,7 @@ RIGHT = [
 WRONG = [
     ("0", "a@x", "x", "a=n x=n"),
     ("O", *OLS),
+    (r"\frac{2}{n}Hx,\ H=I-\frac{1}{n^2}\mathbf 1\mathbf 1^\top", "mean((x-mean(x))**2)", "x", "x=n"),
     (r"0_n", "sum(X-X)", "X", "X=n,n"),
     ("X 1", *TWICE),
     ("M 1", "sum(M@x)", "x", "M=n,n x=n"),
@@ -137,3 +140,9 @@ def test_a_function_named_by_a_letter_of_books_is_itself(of, text):
     """Whatever the letter means elsewhere: φ is the normal density, ψ is digamma, σ the logistic function."""
     assert sg.judge(text, np.array(0.3), of=of, wrt="x").equal
     assert sg.judge(f"2({text.partition('=')[2] or text})", np.array(0.3), of=of, wrt="x").verdict == "DIFFERENT"
+
+
+def test_a_text_whose_shapes_fit_at_one_size_alone_is_not_right():
+    found = sg.judge("a.reshape(-1,1) @ b.reshape(1,1)", of="a@X@b", wrt="X", shapes="a=m b=n X=m,n")
+    assert found.verdict == "UNDECIDED"
+    assert found.notes == ["the text has a value where n is 1 alone; its shapes fit at no other size."]

@@ -24,7 +24,8 @@ from symgrad.ops.indexing.getitem import Index
 from symgrad.ops.shapes.sizes import product_size
 
 _TRANSPOSE = {"v": "r", "r": "v", "o": "or", "or": "o", "rb": "cb", "cb": "rb"}
-_SCALARS = ("s", "o", "or", "oo")
+_ONES = ("o", "or", "oo")
+_SCALARS = ("s", *_ONES)
 
 
 def op(name: str, *args: Any, **params: Any) -> Any:
@@ -124,6 +125,8 @@ def aligned(values: Sequence[Value]) -> tuple[str, list[Term]]:
     if len(kinds) == 1 and "eye" not in kinds:
         return arrays[0].kind, [a.term for a in values]
     if kinds == {"eye"}:
+        if any(a.kind in _ONES for a in values):
+            raise FormulaError("the size of I is not known beside ones")  # c I + d 11ᵀ is no multiple of I
         return "eye", [a.term for a in values]
     if kinds & {"v", "r"}:
         shapes = ", ".join(f"{a.kind}{a.term.shape}" for a in arrays)

@@ -197,6 +197,8 @@ class Products(_TexReader):
 
     def entrywise(self, function: Callable[..., Any], *values: Any) -> Any:
         """An entrywise operation, with a place in its error."""
+        if {"eye", "oo"} <= {a.kind for a in values}:
+            values = tuple(map(self._sized, values))
         try:
             return super().entrywise(function, *values)
         except (FormulaError, ShapeError) as error:
