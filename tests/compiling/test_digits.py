@@ -231,3 +231,20 @@ def test_high_powers_in_single_precision(n, order):
     x = np.array([0.3, 0.9, 2.0, 20.0, 30.0, 100.0])
     single, double = ([float(sg.compile(f, t(0.4))(t(v))) for v in x] for t in (np.float32, np.float64))
     np.testing.assert_allclose(single, double, rtol=1e-3, atol=1e-6)
+
+
+POWERS = {
+    "Weibull": lambda t, x: 1 - t.exp(-((x / 2.5) ** 1.7)),
+    "Weibull, hazard": lambda t, x: x**1.7 / (1 - t.exp(-(x**1.7))),
+    "logistic of a power": lambda t, x: t.exp(x**1.25) / (1 + t.exp(x**1.25)),
+    "Hill": lambda t, x: x**2.7 / (1.5**2.7 + x**2.7),
+}
+
+
+@pytest.mark.parametrize("x", [1e-12, 1e-4, 0.8, 40.0, 5e3])
+@pytest.mark.parametrize("order", range(2))
+@pytest.mark.parametrize("name", POWERS)
+def test_powers_with_any_exponent_are_variables_of_what_is_around_them(name, order, x):
+    """1 - e^-u keeps its digits whatever u is: beside a power of 1.7 it was 0 at 1e-12."""
+    if order == 0 or (x < 1e3 if name != "Hill" else x > 1e-9):
+        assert off(POWERS[name], order, x) < 1e-12 or abs(exact(POWERS[name], order, x)) < 1e-300

@@ -16,7 +16,7 @@ from typing import Any
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.accurate.part import VARIABLES, Part, price_of, readers_of
 from symgrad.formula.accurate.probing import NORMAL, SINGLE, USUAL, has_gaps, is_narrower, loses, lost_ends, suffices
-from symgrad.formula.accurate.reading import READABLE, SLOPES, Reader, TooLong, Unreadable
+from symgrad.formula.accurate.reading import READABLE, SLOPES, Reader, TooLong, Unreadable, has_halves
 from symgrad.formula.accurate.writing import rewritten
 from symgrad.formula.stable import CANDIDATES, TAILS, between, complement, respelled, unspread
 from symgrad.formula.term import NUMBER, SYMBOL, Term, number, own_symbol, postorder, rebuilt, substitute
@@ -263,7 +263,7 @@ def _unread(term: Term, bases: Sequence[Term]) -> bool:
 
 def _readable(term: Term) -> bool:
     name = term.op.name
-    if not term.args or not (name in READABLE or name == "guard"):
+    if not term.args or not (name in READABLE or name == "guard") or (name == "pow" and not has_halves(term)):
         return False
     for t in (term, *(term.args[:1] if name == "guard" else term.args)):
         if t.dtype is not None and not is_real_floating(t.dtype):

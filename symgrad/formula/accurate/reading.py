@@ -19,6 +19,12 @@ LARGEST = 400
 """Higher powers are not read: those of a sum that months of interest are may be."""
 
 
+def has_halves(power: Term) -> bool:
+    """Whether the exponent of a power is a whole or half number; any other power is read as a variable."""
+    exponent = power.args[1].number
+    return not isinstance(exponent, (bool, complex, str, type(None))) and Fraction(exponent).denominator <= 2
+
+
 class Unreadable(Exception):
     """A term that is no formula of this kind."""
 
@@ -166,10 +172,9 @@ class Reader:
 
     def power(self, term: Term, base: Ratio) -> Ratio:
         """A power with a whole or half exponent."""
-        exponent = term.args[1].number
-        if isinstance(exponent, (bool, complex, str, type(None))) or Fraction(exponent).denominator > 2:
+        if not has_halves(term):
             raise Unreadable("pow")
-        exponent = Fraction(exponent)
+        exponent = Fraction(term.args[1].number)
         if abs(exponent) > LARGEST:
             raise Unreadable("pow")
         if exponent.denominator == 1:
