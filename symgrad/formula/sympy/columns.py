@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from symgrad.formula.canonical.chains import is_transpose, turned
-from symgrad.formula.term import Term, full, postorder, remade
+from symgrad.formula.term import SYMBOL, Term, full, postorder, remade
 from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index
 
@@ -122,7 +122,9 @@ class _Writer:
             found, added = self.ones[base], added[1:]
         elif base.ndim:
             found = self.done[base]
-        else:
+        elif any(x.op is SYMBOL for x in postorder([base])):
+            return remade(t, (self.done[t.args[0]],))
+        else:  # of sizes and numbers
             return self.done[base] * full(t.shape, 1, "float64")  # type: ignore[no-any-return, operator]
         ndim = found.ndim + len(added)
         return _indexed(found, [None if k in added else _ALL for k in range(ndim)]) if added else found

@@ -45,7 +45,7 @@ def total_size(sizes: Sequence[Any], signs: Sequence[int] | None = None) -> Any:
             text, parts[part] = f"{text}+{part}", parts[part] - 1
     for part, count in parts.items():
         text += f"-{part}" * -count
-    text += slices
+    text = slices + text if text.startswith("-") and slices.startswith("+") else text + slices
     return f"{text}{number:+d}".lstrip("+") if text and number else text.lstrip("+") or number
 
 
