@@ -36,6 +36,7 @@ def add_commands(commands: Any) -> None:
     latex.add_argument("--lines", type=int, metavar="N", help="name shared parts, and print at most N lines")
     latex.add_argument("--names", metavar="NAMES", help=NAMES_HELP)
     latex.add_argument("--width", type=float, metavar="POINTS", help="of a line; 345 is that of the article class")
+    latex.add_argument("--batch", metavar="LETTER", help="print the formula of one example, which the letter numbers")
     latex.add_argument("--conditions", action="store_true", help="print when the formula of a function holds, too")
     latex.add_argument("--layout", choices=LAYOUTS, help="of a derivative, stated below it; mixed is that of arrays")
     latex.set_defaults(run=_latex)
@@ -113,6 +114,8 @@ def _latex(options: argparse.Namespace) -> int:
         settings |= {"layout": options.layout, "caption": True}
     if options.width is not None:
         settings["width"] = options.width
+    if options.batch is not None:
+        settings["batch"] = options.batch
     print(getattr(found, options.format)(**settings))
     return 0
 

@@ -17,6 +17,7 @@ from symgrad.formula.canonical.budget import WRITTEN_OUT, exceeds, outgrows
 from symgrad.formula.printing import pieces
 from symgrad.formula.printing.decompositions import decomposed, line, names_of
 from symgrad.formula.printing.everywhere import numbers_everywhere
+from symgrad.formula.printing.examples import per_example, sum_of
 from symgrad.formula.printing.kronecker import kronecker_latex
 from symgrad.formula.printing.names import bolded, texts
 from symgrad.formula.printing.naming import named_parts
@@ -232,6 +233,7 @@ def latex(
     names: Any = None,
     loops: bool | None = None,
     slope: tuple[Term, Term] | None = None,
+    batch: str | None = None,
 ) -> str:
     r"""The LaTeX of a term.
 
@@ -249,6 +251,8 @@ def latex(
     ``loops`` prints the steps of a loop, if they are alike, as a recurrence, and gradients as the adjoint recurrence:
     True always, False never, None where that is shorter and nothing is said of parts.  ``slope`` is what the term is
     the gradient of, and by which symbol, where that is known.
+    ``batch`` is a letter that numbers examples: printed is the formula of one of them, with ``X_i`` for its part of X,
+    and the sum of those of all where the batch is summed over.  Raises ``FormulaError`` where examples meet.
 
     >>> from symgrad.formula.term import symbol
     >>> X, w = symbol("X", ("n", "m")), symbol("w", ("m",))
@@ -257,6 +261,11 @@ def latex(
     """
     if not isinstance(term, Term):
         raise FormulaError(f"latex() prints formulas, not {type(term).__name__}; for a tensor use t.latex().")
+    example = None if batch is None else per_example(term, batch)
+    if example is not None:
+        term, loops = example.term, False
+        if name and example.front is None:
+            name = rf"{name}_{{{batch}}}" if name.isalpha() else rf"\left[{name}\right]_{{{batch}}}"
     found = None
     if loops or (loops is None and canonical and where is None and names is None and vec is None):
         from symgrad.formula.loops.choice import rolled
@@ -272,6 +281,9 @@ def latex(
         inline = width if environment is not None else INLINE_WIDTH
         made = _Lines(lines, bold, width, inline)
         rows = made.rows(shown if not isinstance(names, Mapping) else term, where, name, names)
+    if example is not None and example.front is not None:
+        write = Writer(_names(example.front, *(t for t in (example.rest,) if t is not None)), bold).write
+        rows[-1] = (rows[-1][0], sum_of(example, rows[-1][1], str(batch), write))
     if shown.dtype is not None and shown.dtype.kind == "b" and term.dtype is not None and term.dtype.kind != "b":
         # A derivative that is 1 where a condition holds, and 0 elsewhere.
         rows[-1] = (rows[-1][0], rf"\left[{rows[-1][1]}\right]")

@@ -105,7 +105,8 @@ def signed_parts(text: str) -> list[tuple[int, str]]:
     return [(-1 if sign == "-" else 1, part) for sign, part in _cut(text, "+-") if part]
 
 
-def _factors(part: str) -> list[str]:
+def factors_of(part: str) -> list[str]:
+    """The factors of a term of a size."""
     return [factor for _, factor in _cut(part, "*")]
 
 
@@ -142,7 +143,7 @@ def is_size(text: str) -> bool:
     >>> [is_size(text) for text in ("n", "n-m+1", "2*n", "len(range(n)[::2])", "n--1", "n/2", "f(n)")]
     [True, True, True, True, False, False, False]
     """
-    return all(_is_factor(f) for _, part in _cut(text.removeprefix("-"), "+-") for f in _factors(part))
+    return all(_is_factor(f) for _, part in _cut(text.removeprefix("-"), "+-") for f in factors_of(part))
 
 
 def _is_factor(text: str) -> bool:
@@ -156,7 +157,7 @@ def spaced(size: str, written: Callable[[str], str] = str) -> str:
     >>> spaced("n"), spaced("2*n-m"), spaced("len(range(n)[::-2])+1"), spaced("2*n", str.upper)
     ('n', '2 * n - m', 'len(range(n)[::-2]) + 1', '2 * N')
     """
-    parts = ((sign, " * ".join(map(written, _factors(part)))) for sign, part in signed_parts(size))
+    parts = ((sign, " * ".join(map(written, factors_of(part)))) for sign, part in signed_parts(size))
     text = "".join(f"{' - ' if sign < 0 else ' + '}{part}" for sign, part in parts)
     return text.removeprefix(" + ") if text.startswith(" + ") else f"-{text[3:]}"
 
@@ -171,7 +172,9 @@ def size_value(size: Any, letters: dict[str, int]) -> int:
 @functools.lru_cache(maxsize=4096)
 def _read(size: str) -> list[tuple[int, list[Any]]]:
     """The terms of a size: signs with factors, which are numbers, letters and slices of axes."""
-    return [(s, [int(f) if f.isdigit() else sliced(f) or f for f in _factors(part)]) for s, part in signed_parts(size)]
+    return [
+        (s, [int(f) if f.isdigit() else sliced(f) or f for f in factors_of(part)]) for s, part in signed_parts(size)
+    ]
 
 
 def _value(factor: Any, letters: dict[str, int]) -> int:
