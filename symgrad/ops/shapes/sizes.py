@@ -66,7 +66,7 @@ def _without_count(part: str) -> tuple[int, str]:
     """How often a product with the length of a slice is counted, and the others of its factors."""
     if "len(" not in part:
         return 1, part
-    factors = _factors(part)
+    factors = factors_of(part)
     others = [factor for factor in factors if not factor.isdigit()]
     return math.prod(int(factor) for factor in factors if factor.isdigit()), "*".join(others)
 
