@@ -10,10 +10,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from symgrad.errors import AutogradError
+from symgrad.errors import ArgumentError, AutogradError
+from symgrad.notices import notice
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
@@ -23,17 +25,25 @@ T = TypeVar("T")
 class Future(Generic[T]):
     """A result, or an exception, that is there or will be set; ``devices`` are torch's.
 
-    Raises ``RuntimeError`` where it is waited for and nobody will set it, and where it is set twice.
+    Raises ``RuntimeError`` where it is waited for and there is no other thread to set it, and where it is set twice.
     """
 
     def __init__(self, *, devices: Any = None):
         del devices
         self._outcome: tuple[Any, BaseException | None] | None = None
         self._callbacks: list[Callable[[Future[T]], Any]] = []
+        self._changing = threading.Condition()
 
     def done(self) -> bool:
         """Whether it is set."""
         return self._outcome is not None
+
+    def wait(self) -> T:
+        """What is set, by another thread perhaps."""
+        with self._changing:
+            while self._outcome is None and threading.active_count() > 1:
+                self._changing.wait(0.05)  # and look whether there are still others
+        return self.value()
 
     def value(self) -> T:
         """What was set."""
@@ -44,29 +54,39 @@ class Future(Generic[T]):
             raise error
         return found  # type: ignore[no-any-return]
 
-    wait = value
-
     def set_result(self, result: T) -> None:
         """Set what it is."""
         self._set((result, None))
 
     def set_exception(self, result: BaseException) -> None:
-        """Set what is raised where it is waited for."""
+        """Set what is raised where it is waited for.  Raises ``ArgumentError`` for what cannot be raised."""
+        if not isinstance(result, BaseException):
+            raise ArgumentError(f"{result} is of type {type(result)}, not an Exception.")
         self._set((None, result))
 
     def _set(self, outcome: tuple[Any, BaseException | None]) -> None:
-        if self._outcome is not None:
-            raise AutogradError("Future: it can be set once, and was set before")
-        self._outcome = outcome
+        with self._changing:
+            if self._outcome is not None:
+                raise AutogradError("Future: it can be set once, and was set before")
+            self._outcome = outcome
+            self._changing.notify_all()
         for callback in self._callbacks:
+            self._tell(callback)
+
+    def _tell(self, callback: Callable[[Future[T]], Any]) -> None:
+        """Call it; its error is none of those who set the result, nor of the callbacks behind it."""
+        try:
             callback(self)
+        except Exception as error:  # noqa: BLE001  (whatever it may be)
+            notice(f"Got the following error when running the callback: {type(error).__name__}: {error}")
 
     def add_done_callback(self, callback: Callable[[Future[T]], Any]) -> None:
-        """Call ``callback(self)`` when it is set, or now."""
-        if self.done():
-            callback(self)
-        else:
-            self._callbacks.append(callback)
+        """Call ``callback(self)`` when it is set, or now; an error there is told by a warning."""
+        with self._changing:
+            if self._outcome is None:
+                self._callbacks.append(callback)
+                return
+        self._tell(callback)
 
     def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
         """What ``callback(self)`` gives when this one is set."""
@@ -83,7 +103,7 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
-    """One that is set when all of them are, and gives them.
+    """One that is set when all of them are, and gives them, or raises the first exception among theirs.
 
     >>> import symgrad as sg
     >>> one = sg.futures.Future()
@@ -95,18 +115,20 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
     made: Future[list[Future[Any]]] = Future()
 
     def told(_: Any) -> None:
-        if not made.done() and all(future.done() for future in futures):
-            made.set_result(list(futures))
+        with made._changing:
+            outcomes = [future._outcome for future in futures]
+            if not made.done() and None not in outcomes:
+                failed = next((outcome[1] for outcome in outcomes if outcome and outcome[1] is not None), None)
+                made._set((list(futures), failed))
 
     for future in futures:
         future.add_done_callback(told)
-    if not futures:
-        made.set_result([])
+    told(None)  # where there are none
     return made
 
 
 def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
-    """What each of them was set to.
+    """What each of them is set to.
 
     >>> import symgrad as sg
     >>> one = sg.futures.Future()
@@ -114,4 +136,4 @@ def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
     >>> wait_all([one])
     [1]
     """
-    return [future.value() for future in collect_all(futures).value()]
+    return [future.wait() for future in collect_all(futures).wait()]

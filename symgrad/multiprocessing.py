@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Sequence
 from multiprocessing import *  # noqa: F403
+from multiprocessing import connection
 from typing import Any
 
 from symgrad.errors import ArgumentError, WorkerError
@@ -39,14 +40,25 @@ class ProcessContext:
         """The numbers that the system has for them."""
         return [process.pid for process in self.processes]
 
-    def join(self, timeout: float | None = None) -> bool:
-        """Wait for them, and tell whether all have ended.  Raises ``RuntimeError`` where one of them failed."""
+    def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
+        """Wait until one of them ends, and tell whether all have ended: ``while not started.join(): pass``.
+
+        Raises ``RuntimeError`` where one of them failed; the others are ended then, and killed if that takes longer
+        than ``grace_period`` seconds.
+        """
+        running = [process.sentinel for process in self.processes if process.exitcode is None]
+        if running and not any(process.exitcode for process in self.processes):
+            connection.wait(running, timeout)
+        codes = [process.exitcode for process in self.processes]
+        failed = next((number for number, code in enumerate(codes) if code), None)
+        if failed is None:
+            return None not in codes
         for process in self.processes:
-            process.join(timeout)
-        for number, process in enumerate(self.processes):
-            if process.exitcode:
-                raise WorkerError(f"process {number} terminated with exit code {process.exitcode}")
-        return all(process.exitcode == 0 for process in self.processes)
+            process.terminate()
+        for process in self.processes:
+            process.join(30 if grace_period is None else grace_period)
+            process.kill()
+        raise WorkerError(f"process {failed} terminated with exit code {codes[failed]}")
 
 
 def spawn(
@@ -59,7 +71,7 @@ def spawn(
 ) -> ProcessContext | None:
     """Start ``nprocs`` processes, each of which calls ``fn(number, *args)``, and wait for them if ``join``.
 
-    Raises ``RuntimeError`` where one of them failed.
+    Raises ``RuntimeError`` where one of them failed, and ends the others.
     """
     context: Any = multiprocessing.get_context(start_method)
     made = [context.Process(target=fn, args=(number, *args), daemon=daemon) for number in range(nprocs)]
@@ -68,5 +80,6 @@ def spawn(
     started = ProcessContext(made)
     if not join:
         return started
-    started.join()
+    while not started.join():
+        pass
     return None

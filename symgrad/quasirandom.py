@@ -69,13 +69,18 @@ class SobolEngine:
         self._numbers = (((L @ columns) & 1) << places[:, None]).sum(1)
 
     def draw(self, n: int = 1, out: Any = None, dtype: Any = None) -> Tensor:
-        """The next ``n`` points, ``(n, dimension)``.
+        """The next ``n`` points, ``(n, dimension)``.  Raises ``ValueError`` beyond the last one.
 
         >>> import symgrad as sg
         >>> engine = SobolEngine(2, scramble=True, seed=0)
         >>> sg.equal(sg.cat([engine.draw(3), engine.draw(5)]), engine.reset().draw(8))
         True
         """
+        if n < 0 or self.num_generated + n > 2**self.MAXBIT:
+            raise ArgumentError(
+                f"SobolEngine: there are 2**{self.MAXBIT} points, of which {self.num_generated} are drawn or left out, "
+                f"and draw({n}) asks for others"
+            )
         kind = get_default_dtype() if dtype is None else dtype
         number = np.arange(self.num_generated, self.num_generated + n)
         gray = number ^ (number >> 1)  # of which one bit changes from point to point

@@ -3,5 +3,5 @@
 from symgrad.stand_in import REFEREE
 
 __version__ = REFEREE
-cuda = hip = xpu = git_version = None
+cuda = hip = rocm = xpu = git_version = None
 debug = False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -112,6 +114,12 @@ def double(number, factor):
     raise SystemExit(number * factor)
 
 
+def sleep_first(number):
+    if number:
+        raise SystemExit(3)
+    time.sleep(60)
+
+
 def test_processes():
     mp = sg.multiprocessing
     mp.spawn(double, (0,), nprocs=2, start_method="fork")
@@ -121,6 +129,10 @@ def test_processes():
     assert started.pids()
     while not started.join(5):
         pass
+    before = time.monotonic()
+    with pytest.raises(RuntimeError, match="process 1 terminated with exit code 3"):
+        mp.spawn(sleep_first, nprocs=2, start_method="fork")
+    assert time.monotonic() - before < 50
     mp.set_sharing_strategy("file_system")
     assert mp.get_sharing_strategy() in mp.get_all_sharing_strategies()
     with pytest.raises(ValueError, match="set_sharing_strategy"):
@@ -151,3 +163,28 @@ def test_futures():
         later.set_result(3)
     assert sg.futures.wait_all([later, sg.jit.fork(max, 1, 5)]) == [2, 5]
     assert sg.futures.collect_all([]).wait() == []
+
+
+def test_futures_that_another_thread_sets():
+    later = sg.futures.Future()
+    together = sg.futures.collect_all([later, later])
+    thread = threading.Timer(0.1, later.set_result, [5])
+    thread.start()
+    assert later.wait() == 5
+    assert [future.wait() for future in together.wait()] == [5, 5]
+    thread.join()
+
+
+def test_futures_that_fail():
+    first, second, seen = sg.futures.Future(), sg.futures.Future(), []
+    first.add_done_callback(lambda _: 1 / 0)
+    first.add_done_callback(seen.append)
+    both = sg.futures.collect_all([second, first])
+    with pytest.raises(ValueError, match="not an Exception"):
+        first.set_exception("wrong")
+    with pytest.warns(UserWarning, match="error when running the callback: ZeroDivisionError"):
+        first.set_exception(KeyError("none"))
+    assert (seen, both.done()) == ([first], False)
+    second.set_result(1)
+    with pytest.raises(KeyError):
+        both.wait()

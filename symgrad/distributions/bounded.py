@@ -13,6 +13,7 @@ from symgrad.distributions.continuous import Uniform
 from symgrad.distributions.discrete import Odds
 from symgrad.distributions.transformed import TransformedDistribution
 from symgrad.distributions.transforms import AffineTransform, PowerTransform
+from symgrad.dtypes import finfo
 from symgrad.ops.calls.naming import SPACES
 from symgrad.random import rand
 from symgrad.tensor import FUNCTIONS
@@ -20,11 +21,17 @@ from symgrad.tensor import FUNCTIONS
 _where, _functional = FUNCTIONS["where"], SPACES["nn.functional"]
 
 
+def _finite(x: Any) -> Any:
+    """0 for what is infinite, so that a slope of 0 there gives 0."""
+    return _where(x.isinf(), 0.0, x)
+
+
 class ContinuousBernoulli(Odds):
     """The density C pˣ (1 - p)¹⁻ˣ of numbers x between 0 and 1, for ``probs`` p or their ``logits``.
 
     Where p is inside of ``lims``, around the uniform distribution, series in the logits stand for what would be 0/0.
-    They have one term more than torch's for ``cdf`` and ``icdf``, so that samples have slopes there, too.
+    They have one term more than torch's for ``cdf`` and ``icdf``, so that samples have slopes there, too; for mean,
+    variance and density they stand as far out as differences of large numbers would take more digits.
 
     >>> import symgrad as sg
     >>> sg.distributions.ContinuousBernoulli(0.3).mean
@@ -32,6 +39,7 @@ class ContinuousBernoulli(Odds):
     """
 
     has_rsample = True
+    has_enumerate_support = False
     support = constraints.unit_interval
 
     def __init__(
@@ -44,20 +52,34 @@ class ContinuousBernoulli(Odds):
         self._lims = lims
         self._take_chance(probs, logits, validate_args)
 
-    def _at(self, series: Any, exact: Any) -> Any:
-        """A function of the logits: by its series near 0, and as it is elsewhere."""
+    def expand(self, batch_shape: Any) -> Any:
+        """The same distributions in a larger batch."""
+        made = super().expand(batch_shape)
+        made._lims = self._lims
+        return made
+
+    def _at(self, series: Any, exact: Any, upto: float = 0.0) -> Any:
+        """A function of the logits: by its series near 0, and below ``upto``, and as it is elsewhere."""
         x, probs = self.logits, self.probs
-        near = (probs > self._lims[0]) & (probs <= self._lims[1])
+        near = ((probs > self._lims[0]) & (probs <= self._lims[1])) | (x.abs() < upto)
         return _where(near, series(x), exact(_where(near, 1.0, x)))
+
+    def _moment(self, series: Any, exact: Any) -> Any:
+        """The same for differences of powers of 1/x: up to where both have lost as few digits."""
+        return self._at(series, exact, finfo(self.logits.dtype).eps ** 0.125)
 
     def _log_norm(self) -> Any:
         """log C = log(x / tanh(x/2)) for the logits x."""
-        return self._at(lambda x: math.log(2) + x.pow(2) / 12, lambda x: (x / (x / 2).tanh()).log())
+        return self._moment(
+            lambda x: math.log(2) + x.pow(2) / 12 - 7 * x.pow(4) / 1440, lambda x: (x / (x / 2).tanh()).log()
+        )
 
     @property
     def mean(self) -> Any:
         """The expected value."""
-        return self._at(lambda x: 0.5 + x / 12 - x.pow(3) / 720, lambda x: 0.5 + 0.5 / (x / 2).tanh() - x.reciprocal())
+        return self._moment(
+            lambda x: 0.5 + x / 12 - x.pow(3) / 720, lambda x: 0.5 + 0.5 / (x / 2).tanh() - x.reciprocal()
+        )
 
     @property
     def variance(self) -> Any:
@@ -67,7 +89,7 @@ class ContinuousBernoulli(Odds):
             t = (x / 2).tanh()
             return x.pow(-2) - (1 - t) * (1 + t) / (2 * t).pow(2)
 
-        return self._at(lambda x: 1 / 12 - x.pow(2) / 240 + x.pow(4) / 6048, exact)
+        return self._moment(lambda x: 1 / 12 - x.pow(2) / 240 + x.pow(4) / 6048, exact)
 
     @property
     def stddev(self) -> Any:
@@ -102,8 +124,12 @@ class ContinuousBernoulli(Odds):
         """The quantile of a probability."""
 
         def exact(x: Any) -> Any:
-            share = _where(x > 0, 1 - value, value)
-            found = (share * (-x.abs()).expm1()).log1p() / -x.abs()
+            """log(1 - s + s e⁻ᵃ)/-a for a = |x|: by what is left of 1, where that is little."""
+            a, rest = x.abs(), _where(x > 0, value, 1 - value)
+            away, left = (1 - rest) * (-a).expm1(), rest + (1 - rest) * (-a).exp()
+            far, out = away <= -0.5, left == 0  # both are 0 where the power is too small for the dtype
+            log = _where(far, _where(far & ~out, left, 1.0).log(), _where(far, 0.0, away).log1p())
+            found = _where(out, 1.0, log / -a)
             return _where(x > 0, 1 - found, found)
 
         return self._at(lambda x: value + x * value * (1 - value) / 2, exact)
@@ -226,7 +252,7 @@ class GeneralizedPareto(Distribution):
         """The log of the probability of more than ``value``."""
         self._validate_sample(value)
         z = (value - self.loc) / self.scale
-        return self._at(lambda c: c * z.pow(2) / 2 - z, lambda c: -(c * z).log1p() / c)
+        return self._at(lambda c: c * _finite(z).pow(2) / 2 - z, lambda c: -(c * z).log1p() / c)
 
     def log_prob(self, value: Any) -> Any:
         """The log of the density at ``value``."""
@@ -237,7 +263,7 @@ class GeneralizedPareto(Distribution):
             y = 1 / c + 1
             return _where(y == 0, y, y * (c * z).log1p())  # a uniform density, to its end
 
-        return -self.scale.log() - self._at(lambda c: z + c * (z - z.pow(2) / 2), exact)
+        return -self.scale.log() - self._at(lambda c: z + c * (_finite(z) - _finite(z).pow(2) / 2), exact)
 
     def log_cdf(self, value: Any) -> Any:
         """The log of the probability of at most ``value``."""
@@ -250,7 +276,7 @@ class GeneralizedPareto(Distribution):
     def icdf(self, value: Any) -> Any:
         """The quantile of a probability."""
         logs = (-value).log1p()
-        away = self._at(lambda c: c * logs.pow(2) / 2 - logs, lambda c: (-c * logs).expm1() / c)
+        away = self._at(lambda c: c * _finite(logs).pow(2) / 2 - logs, lambda c: (-c * logs).expm1() / c)
         return self.loc + self.scale * away
 
     def entropy(self) -> Any:

@@ -71,13 +71,16 @@ def opcheck(
     """
     del atol, rtol
     asked = [test_utils] if isinstance(test_utils, str) else list(test_utils)
-    if unknown := set(asked) - set(_CHECKS):
+    if unknown := set(asked) - {*_CHECKS, "test_aot_dispatch_static"}:
         raise NameProblem(f"opcheck: test_utils are among {', '.join(_CHECKS)}, not {min(unknown)!r}")
     op = registered(op)
     found: dict[str, str] = {}
     for name in asked:
         try:
-            (_unchanged if name == "test_schema" else _differentiated)(op, args, kwargs or {})
+            if name == "test_schema":
+                _unchanged(op, args, kwargs or {})
+            else:
+                _differentiated(op, args, kwargs or {}, asked=name.startswith("test_aot"))
             found[name] = "SUCCESS"
         except Exception as error:
             if raise_exception:
@@ -105,8 +108,8 @@ def _arrays(value: Any) -> list[Any]:
     return [np.array(leaf.detach()) for leaf in containers.flatten(value)[0] if isinstance(leaf, Tensor)]
 
 
-def _differentiated(op: CustomOpDef, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """Take the gradients of the results, if the operator has any to give."""
+def _differentiated(op: CustomOpDef, args: Sequence[Any], kwargs: dict[str, Any], asked: bool) -> None:
+    """Take the gradients of the results, if the operator has any to give, or if they are ``asked`` of one without."""
     leaves: list[Any] = []
 
     def leaf(x: Any) -> Any:
@@ -119,5 +122,5 @@ def _differentiated(op: CustomOpDef, args: Sequence[Any], kwargs: dict[str, Any]
     given = containers.tree_map(leaf, (list(args), kwargs))
     outputs = [out for out in containers.flatten(op(*given[0], **given[1]))[0] if isinstance(out, Tensor)]
     followed = [out for out in outputs if out.requires_grad]
-    if followed and leaves and (op._backward is not None or op._recorded is not None):
+    if followed and leaves and (asked or op._backward is not None or op._recorded is not None):
         grad(followed, leaves, [out.detach().clone().fill_(1) for out in followed], allow_unused=True)

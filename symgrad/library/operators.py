@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections.abc
 import inspect
+import json
 import types
 import typing
 from collections.abc import Callable, Iterable, Sequence
@@ -136,7 +137,7 @@ class CustomOpDef:
                 by_name = True
                 parts.append("*")
             word = f"{_marked(_word(self._types[name]), changed.get(name))} {name}"
-            parts.append(word if param.default is param.empty else f"{word}={param.default}")
+            parts.append(word if param.default is param.empty else f"{word}={_default(param.default)}")
         given = self._types["return"]
         several = typing.get_args(given) if typing.get_origin(given) is tuple else ()
         result = "()" if given in (None, type(None)) else _word(given)
@@ -336,6 +337,13 @@ def _marked(word: str, place: int | None) -> str:
     return word if place is None else word.replace("Tensor", f"Tensor(a{place}!)", 1)
 
 
+def _default(value: Any) -> str:
+    """A default as a schema writes it: texts in double quotes, sequences in brackets."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_default, value))}]"
+    return json.dumps(value) if isinstance(value, str) else str(value)
+
+
 def _word(kind: Any) -> str:
     """A type as a schema writes it.
 
@@ -375,10 +383,10 @@ def custom_op(
     """A function of tensors as an operator named ``namespace::name``, which :class:`CustomOpDef` describes.
 
     Its parameters and its result need types.  ``mutates_args`` are the names of those that it changes in place, which
-    nothing is differentiated through.  ``schema``, such as ``"(Tensor x, float k) -> Tensor"``, stands for the types
-    and these names.  It is called by itself or as ``symgrad.ops.namespace.name``; what stands in ``device_types`` and
-    ``tags`` is for torch's dispatcher.  Raises ``ValueError`` for a name without a
-    namespace, for one that ``symgrad.ops`` has already, and for parameters without a type.
+    nothing is differentiated through.  ``schema``, such as ``"(Tensor x, float k) -> Tensor"``, stands for the types,
+    and marks the same names.  It is called by itself or as ``symgrad.ops.namespace.name``; what stands in
+    ``device_types`` and ``tags`` is for torch's dispatcher.  Raises ``ValueError`` for a name without a namespace, for
+    one that ``symgrad.ops`` has already, for parameters without a type, and for a schema that marks other names.
 
     >>> import numpy as np
     >>> import symgrad as sg
@@ -404,6 +412,12 @@ def custom_op(
             op = CustomOpDef(namespace, short, fn, mutates_args)
         else:  # tells the signature instead of the function, which may have no types then
             stub, changed = stub_of(schema)
+            if set(changed) != set(mutates_args):
+                raise NameProblem(
+                    f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}`. The "
+                    f"schema suggests that the op mutates {set(changed) or '{}'}, which is different from what was "
+                    "provided to us in `mutates_args`. Please make these consistent."
+                )
             op = CustomOpDef(namespace, short, stub, changed)
             op._run = fn
         room = NAMESPACES.get(namespace)

@@ -19,6 +19,7 @@ _DECLARED: dict[str, Any] = {
 _PARAMETER = re.compile(
     r"(?P<type>\w+)(?:\((?P<alias>[^)]*)\))?(?P<marks>[\[\]?\d]*)\s*(?P<name>\w*)(?:=(?P<default>.*))?"
 )
+_PART = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\[[^\]]*\]|\([^)]*\)|[^,])+""")
 
 
 def _declared(text: str) -> tuple[Any, str, Any, bool]:
@@ -65,5 +66,5 @@ def stub_of(schema: str) -> tuple[Callable[..., Any], tuple[str, ...]]:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no brackets."""
-    return [part.strip() for part in re.split(r",(?![^\[(]*[\])])", text) if part.strip()]
+    """The parts between commas that stand in no brackets and no quotes."""
+    return [part.strip() for part in _PART.findall(text) if part.strip()]

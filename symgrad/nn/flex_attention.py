@@ -116,9 +116,14 @@ def flex_attention(
     Queries are ``(B, H, L, E)``, keys ``(B, H, S, E)``, values ``(B, H, S, V)``; with ``enable_gqa`` keys and values
     may have fewer heads, each for several of the queries'.  ``scale`` is 1/√E if none is given.  With ``return_lse``
     the logarithms of the sums of exponentials are given as well.  Queries that look at no key give 0.  Raises
-    ``ShapeError`` where the heads do not agree.
+    ``ShapeError`` where the heads do not agree, and for a mask of other numbers of queries or keys.
     """
     del kernel_options
+    if any(t.dim() != 4 for t in (query, key, value)):
+        raise ShapeError(
+            "flex_attention(): query, key, and value must be 4D tensors, (batch, head, place, entry), not of the "
+            f"shapes {query.shape}, {key.shape} and {value.shape}."
+        )
     heads, own = query.shape[1], key.shape[1]
     if heads != own and not (enable_gqa and heads % own == 0):
         raise ShapeError(
@@ -130,9 +135,14 @@ def flex_attention(
     scores = query @ key.mT * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     places = _places(*scores.shape)
     if score_mod is not None:
-        scores = score_mod(scores, *places)
+        scores = FUNCTIONS["broadcast_to"](score_mod(scores, *places), scores.shape)
     where = FUNCTIONS["where"]
     if block_mask is not None:
+        if block_mask.shape[2:] != tuple(scores.shape[2:]):
+            raise ShapeError(
+                f"flex_attention(): block_mask was created for block_mask.shape={block_mask.shape} but got "
+                f"q_len={scores.shape[2]} and kv_len={scores.shape[3]}: create one for these."
+            )
         scores = where(block_mask.mask_mod(*places), scores, -math.inf)
     sums = scores.logsumexp(-1)
     shares = (scores - where(sums == -math.inf, 0.0, sums).unsqueeze(-1)).exp()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
+
+import numpy as np
 
 from symgrad.errors import ArgumentError
 from symgrad.tape.forward.dual import TensorType
@@ -64,8 +66,25 @@ class Parameter(Tensor, metaclass=ParameterType):
         return f"Parameter containing:\n{self.data._require(self.requires_grad)!r}"
 
 
+class _Nothing(np.ndarray[Any, Any]):
+    """What has no entries yet: an array that can be handed on, and not computed with."""
+
+    def _refuse(self, function: Any, *_: Any, **__: Any) -> NoReturn:
+        raise ArgumentError(
+            f"Attempted to use an uninitialized parameter in {function.__name__}. This error happens when you are "
+            "using a `LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When "
+            "using LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch "
+            "functions"
+        )
+
+    __array_ufunc__ = __array_function__ = _refuse  # type: ignore[assignment]
+
+
 class Uninitialized:
-    """What has no entries yet, and becomes a tensor of its class with them: ``materialize``."""
+    """What has no entries yet, and becomes a tensor of its class with them: ``materialize``.
+
+    Functions of it raise ``ValueError``: as an empty tensor it would be a sum of 0.
+    """
 
     __slots__ = ()
     cls_to_become: Any = Tensor
@@ -101,7 +120,9 @@ class UninitializedParameter(Uninitialized, Parameter):
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
         """One of a dtype, without entries."""
-        return super().__new__(cls, empty(0, device=device, dtype=dtype), requires_grad)
+        made = super().__new__(cls, empty(0, device=device, dtype=dtype), requires_grad)
+        made._value = made._value.view(_Nothing)
+        return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """Another one of the same dtype."""
@@ -150,6 +171,7 @@ class UninitializedBuffer(Uninitialized, Tensor):
         """One of a dtype, without entries."""
         made = cls._make_subclass(cls, empty(0, device=device, dtype=dtype), requires_grad)
         made.persistent, made._is_buffer = persistent, True
+        made._value = made._value.view(_Nothing)
         return made
 
     def __repr__(self) -> str:

@@ -104,6 +104,14 @@ def test_parameters_and_buffers_without_entries():
         assert (p.shape, p.dtype, p.requires_grad, b.shape, b.dtype) == ((2, 3), t.float64, True, (4,), t.int64)
 
 
+def test_parameters_without_entries_are_not_computed_with():
+    for t in (sg, torch):
+        for made in (t.nn.UninitializedParameter(), t.nn.UninitializedBuffer(), t.nn.LazyLinear(2).weight):
+            for function in (lambda p: p + 1, lambda p: p.sum(), t.exp, lambda p, t=t: t.ones(3) * p, t.linalg.norm):
+                with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter"):
+                    function(made)
+
+
 def test_hooks_of_what_modules_hold():
     found = []
     for t in (sg, torch):
@@ -125,6 +133,8 @@ def test_hooks_of_what_modules_hold():
                 self.add_module("tanh", t.nn.Tanh())
                 self.w = t.nn.Parameter(t.ones(1))
                 self.register_parameter("none", None)
+                self.norm.running_mean = t.zeros(2)
+                self.norm.running_mean = self.norm.running_var = self.tanh = None
 
         Net()
         for handle in handles:

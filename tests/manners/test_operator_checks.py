@@ -40,6 +40,37 @@ def test_schemas_of_functions():
     assert found[0] == found[1]
 
 
+def test_schemas_of_texts_are_read_again():
+    def told(x, name="a, b", k=2):
+        return x
+
+    found = []
+    for t in (sg, torch):
+        told.__annotations__ = {"x": t.Tensor, "name": str, "k": int, "return": t.Tensor}
+        schema = t.library.infer_schema(told, mutates_args=())
+        found.append(schema)
+        name = f"checks_{t.__name__}::named"
+        op = t.library.custom_op(name, lambda x, name="a, b", k=2: x * k, mutates_args=(), schema=schema)
+        assert op(t.ones(1)).tolist() == [2.0]
+    assert found[0] == found[1] == '(Tensor x, str name="a, b", SymInt k=2) -> Tensor'
+
+
+def test_schemas_that_mark_other_arguments_are_refused():
+    for t in (sg, torch):
+        for schema, names in (("(Tensor(a!) x) -> ()", ()), ("(Tensor x) -> ()", {"x"})):
+            with pytest.raises(ValueError, match="The schema suggests that the op mutates"):
+                t.library.custom_op("checks::changed", lambda x: None, mutates_args=names, schema=schema)
+
+
+def test_operators_without_a_gradient_are_told_where_it_is_asked_for():
+    for t in (sg, torch):
+        op = made(t, "none", lambda x: x * 2)
+        op.register_fake(lambda x: t.empty_like(x))
+        with pytest.raises(Exception, match="no autograd formula was registered"):
+            t.library.opcheck(op, (t.ones(2, requires_grad=True),))
+        assert set(t.library.opcheck(op, (t.ones(2),)).values()) == {"SUCCESS"}
+
+
 def test_operators_with_a_schema_need_no_annotations():
     for t in (sg, torch):
         schema = "(Tensor x, float by=2.0) -> Tensor"

@@ -33,6 +33,7 @@ CASES = {
     "distance": lambda F, t, x: {"score_mod": lambda s, b, h, q, k: s - 0.1 * (h + 1) * (q - k).abs()},
     "learned": lambda F, t, x: {"score_mod": lambda s, b, h, q, k: s + x[q - k + 4]},
     "soft cap": lambda F, t, x: {"score_mod": lambda s, b, h, q, k: 2.0 * t.tanh(s / 2.0)},
+    "without scores": lambda F, t, x: {"score_mod": lambda s, b, h, q, k: x[h]},
     "masked": lambda F, t, x: {"score_mod": lambda s, b, h, q, k: t.where(q >= k, s, -float("inf"))},
 }
 
@@ -81,5 +82,14 @@ def test_queries_without_keys_give_nothing():
     assert out[0, 0, 2].tolist() == [0.0, 0.0]
     out.sum().backward()
     assert x.grad.isfinite().all()
+    for t, F in SIDES:
+        y = t.ones(1, 1, 3, 2)
+        for sizes in ((3, 2), (4, 3)):
+            mask = F.create_block_mask(F.noop_mask, None, None, *sizes, device="cpu")
+            with pytest.raises((RuntimeError, ValueError), match="block_mask was created for block_mask.shape="):
+                F.flex_attention(y, y, y, block_mask=mask)
+        with pytest.raises((RuntimeError, NotImplementedError), match="query, key, and value must be 4D tensors"):
+            F.flex_attention(y[0], y[0], y[0])
+    F = SIDES[0][1]
     with pytest.raises(RuntimeError, match="queries have 1 heads and keys 2"):
         F.flex_attention(x, x.repeat(1, 2, 1, 1), x)

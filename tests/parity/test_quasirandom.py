@@ -44,6 +44,30 @@ def test_what_is_refused():
             engine.draw_base2(1)
 
 
+def test_there_are_no_points_behind_the_last():
+    engine = sg.quasirandom.SobolEngine(2)
+    there = torch.quasirandom.SobolEngine(2).fast_forward(2**30 - 1).draw(1)
+    assert engine.fast_forward(2**30 - 1).draw(1).tolist() == there.tolist()
+    for n in (1, -1):
+        with pytest.raises(ValueError, match=r"there are 2\*\*30 points"):
+            engine.draw(n)
+
+
+@pytest.mark.parametrize("trains", [True, False])
+@pytest.mark.parametrize("bias", [True, False])
+def test_fused_layers_train_what_the_layer_trains(bias, trains):
+    found = []
+    for t in (sg, torch):
+        conv, norm = t.nn.Conv1d(2, 3, 1, bias=bias).eval(), t.nn.BatchNorm1d(3).eval()
+        conv.weight.requires_grad_(trains)
+        fused = t.nn.utils.fusion.fuse_conv_bn_eval(conv, norm)
+        found.append((fused.weight.requires_grad, fused.bias.requires_grad))
+        norm = t.nn.BatchNorm1d(3, track_running_stats=False).eval()
+        with pytest.raises((AssertionError, ValueError), match="running_mean and bn.running_var must not be None"):
+            t.nn.utils.fusion.fuse_conv_bn_eval(conv, norm)
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("affine", [True, False])
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("kind", ["Conv2d", "ConvTranspose2d", "Linear"])

@@ -65,6 +65,45 @@ def test_the_continuous_bernoulli_distribution_around_a_half_and_far_out():
     np.testing.assert_allclose(made.mean.detach(), [1 / 800, 1 - 1 / 800])
 
 
+@pytest.mark.parametrize("dtype", [sg.float16, sg.float32, sg.float64])
+def test_quantiles_of_the_continuous_bernoulli_distribution_are_inside_to_both_ends(dtype):
+    logits = sg.tensor([-2000.0, -50.0, -20.0, 3.0, 20.0, 50.0, 200.0, 2000.0], dtype=dtype, requires_grad=True)
+    made = D.ContinuousBernoulli(logits=logits)
+    ends = made.icdf(sg.tensor([[0.0], [1.0]], dtype=dtype))
+    np.testing.assert_allclose(ends.detach(), np.repeat([[0.0], [1.0]], 8, 1), atol=sg.finfo(dtype).eps)
+    assert sg.autograd.grad(ends.sum(), logits)[0].isfinite().all()
+    few = float(sg.tensor(1e-6, dtype=dtype))
+    exact = np.logaddexp(np.log(few), np.log1p(-few) - 50) / 50 + 1
+    np.testing.assert_allclose(made.icdf(sg.tensor(few, dtype=dtype))[5].item(), exact, rtol=3 * sg.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [sg.float16, sg.float32, sg.float64])
+def test_moments_of_the_continuous_bernoulli_distribution_keep_their_digits_near_a_half(dtype):
+    logits = sg.tensor([-0.2, -0.02, 0.005, 0.01, 0.15], dtype=dtype, requires_grad=True)
+    made, v = D.ContinuousBernoulli(logits=logits), logits.detach().numpy().astype(float)
+    near = sg.finfo(dtype).eps ** 0.6
+    np.testing.assert_allclose(made.variance.detach(), 1 / 12 - v**2 / 240 + v**4 / 6048 - v**6 / 172800, rtol=near)
+    (slope,) = sg.autograd.grad(made.mean.sum(), logits)
+    np.testing.assert_allclose(slope, 1 / 12 - v**2 / 240 + v**4 / 6048 - v**6 / 172800, rtol=near)
+    (slope,) = sg.autograd.grad(made.variance.sum(), logits)
+    np.testing.assert_allclose(slope, -v / 120 + v**3 / 1512 - v**5 / 28800, atol=near)
+
+
+def test_the_continuous_bernoulli_distribution_is_of_numbers_and_keeps_its_limits():
+    made = D.ContinuousBernoulli(sg.tensor([0.45]), lims=(0.4, 0.6))
+    assert not made.has_enumerate_support
+    assert sg.equal(made.expand((2, 1)).cdf(sg.tensor(0.3)), made.cdf(sg.tensor(0.3)).expand(2, 1))
+
+
+def test_an_exponential_tail_has_its_infinite_end():
+    made = D.GeneralizedPareto(sg.zeros(2), sg.ones(2), sg.tensor([0.0, 0.5]))
+    with np.errstate(divide="ignore"):
+        assert made.icdf(sg.tensor(1.0)).tolist() == [np.inf, np.inf]
+    end = sg.tensor(np.inf)
+    assert made.log_prob(end).tolist() == made.log_survival_function(end).tolist() == [-np.inf, -np.inf]
+    assert made.cdf(end).tolist() == [1.0, 1.0]
+
+
 def test_divergences_of_distributions_on_the_same_interval_are_finite():
     flat, bent = D.Uniform(x(0.0), x(1.0)), D.ContinuousBernoulli(x(0.3))
     np.testing.assert_allclose(D.kl_divergence(bent, flat).item(), -bent.entropy().item(), rtol=1e-12)

@@ -216,7 +216,7 @@ class Holder:
         elif name in held.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 self._replace("buffer", name, value, "as buffer", "torch.nn.Buffer, torch.Tensor")
-            held["_buffers"][name] = value
+            held["_buffers"][name] = _asked("buffer", self, name, value)
         else:
             super().__setattr__(name, value)
 
@@ -246,4 +246,4 @@ class Holder:
         """What a parameter or module was may become None, and nothing of another kind."""
         if value is not None:
             raise ArgumentError(f"cannot assign '{typename(value)}' {how} '{name}' ({kinds} or None expected)")
-        self.__dict__[f"_{what}s"][name] = None
+        self.__dict__[f"_{what}s"][name] = _asked(what, self, name, None) if what == "module" else None

@@ -14,14 +14,19 @@ __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "
 def _fused(weight: Any, bias: Any, norm: Any, axis: int) -> tuple[Any, Any]:
     """Weights whose outputs, on ``axis``, are what the normalization makes of those of the layer."""
     mean, var, eps, scale, shift = norm
+    if mean is None or var is None:
+        raise ArgumentError(
+            "bn.running_mean and bn.running_var must not be None: a normalization by the statistics of each batch is "
+            "in no weights"
+        )
     factor = (var + eps).rsqrt() if scale is None else scale * (var + eps).rsqrt()
     around = [1] * weight.dim()
     around[axis] = -1
     moved = -mean if bias is None else bias - mean
-    bias = moved * factor if shift is None else moved * factor + shift
-    made = ((weight * factor.reshape(around)).to(weight.dtype), bias.to(weight.dtype))
-    weight, bias = (Parameter(t.detach(), weight.requires_grad) for t in made)
-    return weight, bias
+    whole = moved * factor if shift is None else moved * factor + shift
+    made = (weight * factor.reshape(around)).detach().to(weight.dtype)
+    kind, follows = (weight.dtype, False) if bias is None else (bias.dtype, bias.requires_grad)
+    return Parameter(made, weight.requires_grad), Parameter(whole.detach().to(kind), follows)
 
 
 def fuse_conv_bn_weights(
@@ -61,7 +66,9 @@ def _layer(layer: Any, bn: Any, transpose: bool) -> Any:
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A convolution that does what ``bn(conv(x))`` does.  Raises ``ArgumentError`` for layers that are trained.
+    """A convolution that does what ``bn(conv(x))`` does.
+
+    Raises ``ArgumentError`` for layers that are trained, and for a normalization without running statistics.
 
     >>> import symgrad as sg
     >>> conv, bn = sg.nn.Conv1d(1, 2, 1).eval(), sg.nn.BatchNorm1d(2).eval()
@@ -82,5 +89,8 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     True
     """
     if bn.num_features not in (1, linear.out_features):
-        raise ArgumentError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1")
+        raise ArgumentError(
+            "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
+            f"{linear.out_features=} and {bn.num_features=}"
+        )
     return _layer(linear, bn, transpose=False)
