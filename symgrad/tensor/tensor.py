@@ -214,7 +214,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         """The same memory without history; changes through it are counted apart, so backward does not object."""
         out = self.detach()
         extra = out.more()
-        extra.counted, extra.detached = 0, None
+        extra.counted, extra.detached, extra.site = 0, None, record.call_site(1)
         out._value = apart(out._value)
         return out
 

@@ -118,6 +118,7 @@ REFUSED = {
     "one of two": (lambda x: x.chunk(2)[1], (6,), (7,), "n mod 2 = 0"),
     "one that is shorter": (lambda x: x.split((x.shape[0] + 1) // 2)[1], (7,), (9,), "is what was recorded"),
     "a number of Python's": (lambda x: x[: int(0.5 * x.shape[0])], (6,), (8,), "is what was recorded"),
+    "one that it rounded": (lambda x: x[: int(0.5 * x.shape[0])], (3,), (8,), "is what was recorded"),
     "two parts as long as there are rows": (halves_of_rows, (3, 6), (3, 7), "is what was recorded"),
     "beyond the end": (lambda x: (x[: x.shape[1]] ** 2).sum(), (2, 3), (4, 3), "was compiled for size 2"),
     "from beyond the end": (lambda x: (x[x.shape[1] :] ** 2).sum(), (2, 3), (4, 3), "was compiled for size 2"),
@@ -158,6 +159,19 @@ def test_files_of_functions(how, tmp_path):
             np.testing.assert_allclose(function(x), slope(x).numpy(), rtol=1e-9)
 
 
+def test_from_what_is_0():
+    """A third of two is 0, which is another number at other sizes as any third is."""
+
+    def middle(x):
+        return x[x.shape[0] // 3 : 2 * x.shape[0] // 3].sum()
+
+    (x,), names = variables([(2,)])
+    program = sg.compile(middle(x), names)
+    for n in (2, 1, 3, 7, 12):
+        other = rng.normal(size=n)
+        np.testing.assert_allclose(program(other), middle(other))
+
+
 def test_formulas_show_numbers():
     """They are of one run: x[:h] is x[:3], and its gradient a part."""
     (x,), _ = variables([(6,)])
@@ -186,3 +200,6 @@ def test_sums_of_shares():
     assert total_size(["n", product_size(2, third)], (1, -1)) == third
     assert total_size(["n", half, "m"], (1, -1, 1)) == f"m+{half}"
     assert total_size([half, half], (1, -1)) == 0
+    quarter = share_size(half, 2)
+    assert total_size([quarter, half, quarter], (1, 1, -1)) == total_size([quarter, quarter]) == half
+    assert total_size([half, quarter], (1, -1)) == total_size([quarter, half], (-1, 1)) == quarter

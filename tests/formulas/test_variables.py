@@ -58,9 +58,19 @@ def test_a_transposed_tensor_without_gradient_is_its_transpose():
     v = sg.tensor(w, requires_grad=True)
     assert sg.exp(X.mT @ (X @ v)).latex() == r"e^{X^{\top} X v}"
     assert (v[:, None] * mu[None, :]).latex() == r"v \mu^{\top}"
+    assert (v[:, None] * mu[None, ...]).latex() == r"v \mu^{\top}"
     assert sg.latex(lambda w: np.sum(np.exp(X.T @ (X @ w))), w) == r"\mathbf{1}^{\top} e^{X^{\top} X w}"
     assert sg.compile(lambda w: w @ X.T, w).source.splitlines()[-1].strip() in ("return w @ X.T", "return X @ w")
     assert (sg.tensor(DESIGN.T).T @ v).latex() == "c_{1} v"
+
+
+def test_data_of_a_tensor_are_called_as_they_are_assigned():
+    """They had the name of a variable of this library's, out."""
+    V = sg.tensor(DESIGN).data
+    v = sg.tensor(w, requires_grad=True)
+    assert (V @ v).latex() == "V v"
+    assert (v @ V.T).latex() == "V v"
+    assert (sg.tensor(DESIGN).data @ v).latex() == "c_{1} v"
 
 
 def test_a_transposed_tensor_that_is_written_to_is_data():

@@ -74,8 +74,9 @@ def _without_count(part: str) -> tuple[int, str]:
 def _of_slices(parts: dict[str, int]) -> str:
     """Take the lengths of slices out of a sum, and what they are shares of, which these fill together."""
     text = ""
-    for part in [part for part in parts if "len(" in part]:
-        count = parts.pop(part)
+    slices = [part for part in parts if "len(" in part]
+    for part in sorted(slices, key=len, reverse=True):  # a share of a share before that
+        count = parts.pop(part, 0)
         if (share := _SHARE.fullmatch(part)) is not None:
             whole, k = share[1], int(share[3])
             count += k * parts.pop(whole, 0)

@@ -191,8 +191,9 @@ def plain_recipe(value: Any) -> Recipe | None:
 
 
 def _adds_axes(index: Any) -> bool:
-    """Whether an index takes all entries, with further axes: ``[None]``, ``[:, None]``."""
-    return all(part is None or part == slice(None) for part in (index if isinstance(index, tuple) else (index,)))
+    """Whether an index takes all entries, with further axes: ``[None]``, ``[:, None]``, ``[..., None]``."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(part is None or part is Ellipsis or part == slice(None) for part in parts)
 
 
 _TURNS = frozenset({"permute", "unsqueeze"})

@@ -431,6 +431,7 @@ class _Flow:
             yield Loss(place.axis, None, place.kept)
         elif right is place.node and self.text.is_float(left):
             yield Loss(place.axis, made, place.kept)
+            yield place._replace(node=made)  # int(0.5 * n)
         elif self.text.is_number(left if right is place.node else right) or (
             left is place.node and isinstance(made.op, (ast.FloorDiv, ast.Mod))  # by whatever an argument is
         ):
@@ -498,7 +499,9 @@ class _Flow:
                 return {made for pair in itertools.product(*rows) if (made := _computed(type(op), *pair)) is not None}
             case ast.Name(id=name) if name not in met:
                 return set().union(*(self._possible(v, sizes, met | {name}) for v in self.text.values(node, name)))
-            case ast.Call(func=ast.Name(id="int" | "float"), args=[argument]):
+            case ast.Call(func=ast.Name(id="int"), args=[argument]):
+                return {math.trunc(value) for value in self._possible(argument, sizes, met) if math.isfinite(value)}
+            case ast.Call(func=ast.Name(id="float"), args=[argument]):
                 return self._possible(argument, sizes, met)
         return set(sizes) if node is not None and self.text.is_number(node) and not self.text.is_float(node) else set()
 

@@ -7,7 +7,6 @@ needs the name the bytecode after that instruction tells which variable the valu
 from __future__ import annotations
 
 import dis
-import functools
 import keyword
 from types import CodeType
 from typing import Any
@@ -29,9 +28,24 @@ def check_name(name: str) -> str:
     return name
 
 
-@functools.lru_cache(maxsize=4096)
+_MOST = 4096
+"""Places in programs of which it is kept what stands there."""
+
+_FOUND: dict[tuple[int, int], tuple[CodeType, str | None]] = {}
+"""The names by places in code, which is known by its identity: a hash of it is made of all its instructions."""
+
+
 def assigned_name(code: CodeType, last: int) -> str | None:
     """The variable that the value made by instruction ``last`` is stored in, if it is stored at once."""
+    found = _FOUND.get((id(code), last))
+    if found is None:
+        if len(_FOUND) >= _MOST:
+            _FOUND.clear()
+        found = _FOUND[id(code), last] = code, _stored(code, last)
+    return found[1]
+
+
+def _stored(code: CodeType, last: int) -> str | None:
     methods = 0
     for ins in dis.get_instructions(code):
         if ins.offset <= last:

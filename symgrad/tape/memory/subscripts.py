@@ -153,7 +153,7 @@ def _cuts(shape: tuple[int, ...], index: Any) -> tuple[Any, list[tuple[int, int,
             axis, place = axis + skipped, place + skipped
         elif part.__class__ is slice and axis < len(shape):
             n = Size(shape[axis])
-            start, stop = part.start or 0, n if part.stop is None else part.stop
+            start, stop = 0 if part.start is None else part.start, n if part.stop is None else part.stop
             if part.step is None and _has_sizes(part) and _is_between(start, stop, n):
                 cuts.append((place, start, stop))
                 part = slice(None)
