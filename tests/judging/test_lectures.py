@@ -20,6 +20,7 @@ SOFTMAX = ("softmax(x)", "x", "x=n")
 GAUSS = ("log(det(S))/2+x@inv(S)@x/2", "S", "x=n S=n,n")
 MICHAELIS = ("Vmax*S/(Km+S)", "S", "Vmax= S= Km=")
 SIGMA = ("1/(1+exp(-x))", "x", "x=")
+ROWED = ("sum(w*(A@x)*y)", "y", "w=n A=n,n x=n y=n")
 ENTRY = ("X[0,1]", "X", "X=m,n")
 
 RIGHT = [
@@ -59,6 +60,15 @@ RIGHT = [
     ("sum(sum((A[j,k]+A[k,j])*x[k] for k in range(n))*e_j for j in range(n))", "x@A@x", "x", "A=n,n x=n"),
     (r"\frac{m\mathbf v}{\sqrt{1-\mathbf v^2/c^2}}", "-m*c**2*sqrt(1-(v@v)/c**2)", "v", "m= c= v=3"),
     (r"A^T\mathbf{diag}(d)^2A, d_i = 1/(b_i-a_i^Tx)", *BARRIER),
+    # loops, statements, and what stands first in R
+    ("sum(i*y[i] for i in range(n))", "x*sum(arange(n)*y)", "x", "x= y=n"),
+    ("sum(y[i] for i in range(0, n-1))", "x*sum(y[:-1])", "x", "x= y=n"),
+    ("def g(x):\n  y = x\n  y += x\n  return y", "sum(x**2)", "x", "x=n"),
+    ("y = 2*x\nz = y\ny = 5*x\nreturn z", "sum(x**2)", "x", "x=n"),
+    ("w * A %*% x", *ROWED),
+    ("w / (A %*% (B %*% x)^2)", "sum((w/(A@(B@x)**2))*y)", "y", "w=n A=n,n x=n y=n B=n,n"),
+    ("tcrossprod(y, x)", "y@(A@x)", "A", "A=m,n x=n y=m"),
+    (r"\phi^{(2)}(x), \phi(z)=z^4", "4*x**3", "x", "x="),
     # names
     (r"\lambda\mathbf w-\sum_{n=1}^N\{t_n-\mathbf w^T\phi_n\}\phi_n", *BAYES),
     ("½(Σ⁻¹ − Σ⁻¹xxᵀΣ⁻¹)", *GAUSS),
@@ -94,8 +104,34 @@ WRONG = [
     (r"\frac{V_{max}S}{(K_m+S)^2}", *MICHAELIS),
     ("½(Σ⁻¹ + Σ⁻¹xxᵀΣ⁻¹)", *GAUSS),
     (r"e_2e_1^\top", "X[0,1]", "X", "X=n,n"),
+    ("sum(2*x[i]*e_i for i in range(n-1))", "sum(x**2)", "x", "x=n"),
+    ("sum(y[i] for i in range(n-1))", "x*sum(y)", "x", "x= y=n"),
+    ("sum(i*y[i] for i in range(n))", "x*sum((arange(n)+1)*y)", "x", "x= y=n"),
+    ("def g(x):\n  y = 2*x\n  y += 5*x\n  return y", "sum(x**2)", "x", "x=n"),
+    ("y = 2*x\ny *= 5\ny", "sum(x**2)", "x", "x=n"),
+    ("y = 2*x\nz = y\ny = 5*x\nreturn z", "sum(5*x**2)/2", "x", "x=n"),
+    ("w * A %*% x", "sum((A@(w*x))*y)", "y", "w=n A=n,n x=n y=n"),
+    (r"\phi^{(2)}(x), \phi(z)=z^4", "x**9/9", "x", "x="),
     (r"s_i[i=j] + s_is_j, s=\mathrm{softmax}(x)", *SOFTMAX),
 ]
+
+
+UNREAD = [
+    ("2*sum((A[i]@x-b[i])*A[i] for i in range(1, len(b)))", OLS, r"range\(1, len\(b\)\)"),
+    ("2*sum((A[i]@x-b[i])*A[i] for i in range(0, len(b), 2))", OLS, "a sum over a loop runs over range"),
+    ("2*sum((A[i]@x-b[i])*A[i] for i in range(3))", OLS, "its size is a letter"),
+    ("def g(x):\n  y = 2*x\n  if x > 0:\n    y = 3\n  return y", ("sum(x**2)", "x", "x=n"), "statement 'if x > 0:'"),
+    ("y = A'(Ax-b); y = 2y; y", ("norm(A@x-b)**2/2", "x", "A=m,n x=n b=m"), "y is defined twice"),
+    (r"\phi^{-1}(x), \phi(z)=e^z", ("-exp(-x)", "x", "x="), "inverse function"),
+]
+
+
+@pytest.mark.parametrize(("text", "case", "words"), UNREAD)
+def test_a_text_with_more_than_is_read_is_refused(text, case, words):
+    """It was read without that, so that wrong answers were EQUAL."""
+    of, wrt, shapes = case
+    with pytest.raises(sg.errors.FormulaError, match=words):
+        sg.judge(text, of=of, wrt=wrt, shapes=shapes)
 
 
 @pytest.mark.parametrize(("text", "of", "wrt", "shapes"), RIGHT)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from symgrad.formula.reading.misfits import ProductMisfit
 from symgrad.formula.reading.people.functions import slope
 from symgrad.formula.reading.text import power
-from symgrad.formula.reading.values import value_of
+from symgrad.formula.reading.values import Value, value_of
 
 
 class Defined(NamedTuple):
@@ -52,8 +52,11 @@ def call(r: Any) -> Any:
         primes = 0
         while tokens.found("'") or _is_prime(tokens):
             primes += 1
+        primes += _order(tokens)
         exponent = r.group() if tokens.peek() == "^" and tokens.peek(1) == "{" and tokens.found("^") else None
         if tokens.peek() == "(":
+            if isinstance(exponent, Value) and exponent.term.number == -1:
+                raise tokens.error("this may be the inverse function or 1 over the value; write 1/f(x) for that")
             values = _arguments(r, len(function.letters))
             found = _derived(r, function, primes, *values) if primes else function.value(r, values)
             return found if exponent is None else r.entrywise(power, found, exponent)
@@ -66,6 +69,15 @@ def _is_prime(tokens: Any) -> bool:
     prime = [tokens.peek(k) for k in range(4)] == ["^", "{", r"\top", "}"]
     tokens.at += 4 * prime
     return prime
+
+
+def _order(tokens: Any) -> int:
+    r"""The order of a derivative that comes as ``^{(2)}``, which is taken then; 0 where none comes."""
+    words = [tokens.peek(k) for k in range(6)]
+    if words[:3] != ["^", "{", "("] or words[4:] != [")", "}"] or not words[3].isdigit():
+        return 0
+    tokens.at += 6
+    return int(words[3])
 
 
 def _arguments(r: Any, count: int) -> list[Any]:

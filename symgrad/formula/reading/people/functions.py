@@ -128,6 +128,11 @@ def _einsum(text: Any, *operands: Term, **_: Any) -> Any:
     return FRONTS["einsum"].call(text.replace(" ", ""), *operands)
 
 
+def _by_transpose(a: Term, b: Term) -> Any:
+    """``a @ b.T``, where vectors are columns."""
+    return FRONTS["outer"].call(a, b) if a.ndim == b.ndim == 1 else _dot(a, b.T)
+
+
 def _folded(name: str) -> Callable[..., Any]:
     return lambda *args: functools.reduce(lookup(name), args)
 
@@ -305,7 +310,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "solve": lambda a, b=None: _square("inv")(a) if b is None else SPACES["linalg"]["solve"](a, b),
     "multi_dot": lambda arrays: functools.reduce(_dot, arrays),
     "crossprod": lambda a, b=None: _dot(a.T, a if b is None else b),
-    "tcrossprod": lambda a, b=None: _dot(a, (a if b is None else b).T),
+    "tcrossprod": lambda a, b=None: _by_transpose(a, a if b is None else b),
     "len": lambda a: size_letter(a.shape[0]),
     "power": lambda a, b: lookup("pow")(a, b),
     "Pow": lambda a, b: lookup("pow")(a, b),

@@ -159,6 +159,9 @@ class PeopleReader(Products):
             return reader
 
         values = [([item[1] for item in left], right) for left, right in pieces]
+        for k, (left, right) in enumerate(values):
+            if left in [name for name, _ in values[:k]]:
+                raise right.error(f"{''.join(left)} is defined twice; give the second one another name")
         values = [(name, right) for left, right in values if (name := self.name_defined(left, right, reader_of))]
         while values:
             late: list[tuple[list[str], Tokens]] = []

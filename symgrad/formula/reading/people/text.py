@@ -204,7 +204,10 @@ Items = list[tuple[str, str, int]]
 
 
 def statements(tokens: PeopleTokens, table: Container[str] = ()) -> tuple[Items, list[tuple[str, Items]]]:
-    """The formula, and the definitions ``name = …`` around it with those before that others need."""
+    """The formula, and the definitions ``name = …`` around it with those before that others need.
+
+    Where a name is given a new value, they are statements, which run in their order.
+    """
     pieces = [cut(piece, "=") for piece in cut(tokens.items, ",", ";")]
     main = pieces.pop(main_piece(pieces, table))[-1]
     left: list[tuple[str, Items]] = []
@@ -213,6 +216,8 @@ def statements(tokens: PeopleTokens, table: Container[str] = ()) -> tuple[Items,
             tokens.at = tokens.items.index((piece[0] or piece[-1])[0])
             raise tokens.error("after a comma a definition such as Y = A + X is expected")
         left.append((piece[0][0][1], piece[1]))
+    if len({name for name, _ in left}) < len(left):
+        return main, left
     ready: list[tuple[str, Items]] = []
     while left:
         waiting = {name for name, _ in left}
