@@ -134,3 +134,16 @@ def test_rotations_and_unit_quaternions_with_zeros_stay_what_they_are():
 
     for q in (np.array([1.0, 0, 0, 0]), np.array([c, 0, 0, s])):
         assert check(turned, turned_grad, q)
+
+
+def test_permutations_are_orthogonal_and_have_sums_of_one():
+    D = np.diag([1.0, 2, 3])
+    assert check(lambda Q: np.trace(np.linalg.inv(Q) @ D), lambda Q: -Q @ D @ Q, np.eye(3)[[1, 2, 0]])
+
+
+@pytest.mark.parametrize("W", [np.eye(3), np.ones((3, 1)), np.ones(1)])
+def test_identities_and_columns_of_ones_hide_nothing(W):
+    """They have the design of rotations, covariances and shares, and no other value that has all of them."""
+
+    assert check(lambda W: (W**3).sum(), lambda W: 3 * W**2, W)
+    assert not check(lambda W: (W**3).sum(), lambda W: 3 * W, W, mend=False).ok

@@ -19,7 +19,7 @@ from symgrad.check.asking.nested import Given
 from symgrad.check.asking.subject import Subject
 from symgrad.check.branches.sides import Compare, compared_there, fits, holds_around, is_mistake
 from symgrad.check.oracle.answer import Exact
-from symgrad.check.oracle.points import Design, design_of, directions, is_of_directions
+from symgrad.check.oracle.points import Design, design_of, each_design
 from symgrad.check.report import Report
 
 _NONE: Design = {}
@@ -35,12 +35,9 @@ def looked_at_plain(given: Given, exact: Exact, report: Report, compare: Compare
         return report
     rng = np.random.default_rng(6)
     mine = [k for k in plain if k in given.positions]
-    design = design_of(Subject(given.f, given.args, given.positions, given.names, derivative, given.own))
-    there = _elsewhere(given, mine, rng, design)
-    units: Design = {k: directions for k in mine if is_of_directions(as_array(given.args[k]))}
-    as_units = _elsewhere(given, mine, rng, {**design, **units}) if units else there  # (1, 0, 0) has a sum of one, too
-    if mine and not any(fits(at, derivative, exact.as_arrays) is not False for at in (there, as_units)):
-        other = compared_there(there, compare)
+    elsewhere = _all_elsewhere(given, mine, rng, derivative)
+    if elsewhere and not any(fits(there, derivative, exact.as_arrays) is not False for there in elsewhere):
+        other = compared_there(elsewhere[0], compare)
         if other is not None and not other.ok and is_mistake(other) and holds_around(given, compare, mine):
             said = " and ".join(_said(given, k) for k in mine)
             other.notes.append(
@@ -86,6 +83,23 @@ def _said(given: Given, k: int) -> str:
 
 def _value(given: Given, k: int) -> float:
     return float(as_array(given.args[k]).flat[0])
+
+
+def _all_elsewhere(given: Given, mine: list[int], rng: np.random.Generator, derivative: Derivative) -> list[Given]:
+    """The same at other values of some arguments, of each design that these may have: (1, 0, 0) has a sum of one, too.
+
+    A design that leaves them no other values, as the identity has none that is symmetric and orthogonal, is left out.
+    """
+    design = design_of(Subject(given.f, given.args, given.positions, given.names, derivative, given.own))
+    each = {k: ways for k in mine if (ways := each_design(as_array(given.args[k])))}
+    most = max(map(len, each.values()), default=0)
+    alone = [{k: ways[min(i, len(ways) - 1)] for k, ways in each.items()} for i in range(most)]
+    found = [_elsewhere(given, mine, rng, d) for d in (design, *({**design, **one} for one in alone))]
+    return [at for at in found if any(not _near(at.args[k], given.args[k]) for k in mine)]
+
+
+def _near(a: Any, b: Any) -> bool:
+    return np.allclose(as_array(a), as_array(b), atol=1e-3, equal_nan=True)
 
 
 def _elsewhere(given: Given, places: list[int], rng: np.random.Generator, design: Design = _NONE) -> Given:

@@ -35,6 +35,11 @@ def design_of(subject: Subject) -> Design:
     return found
 
 
+def each_design(array: Any) -> list[Callable[[Any], Any]]:
+    """What makes other values such as these, one way of being special at a time: identities are so in all of them."""
+    return [made for holds, made in (*_MATRICES, *_SCALES) if array.size > 1 and holds(array)]
+
+
 def at_other_values(subject: Subject, low: float, high: float, rng: np.random.Generator, design: Design) -> list[Any]:
     """Arguments that are multiplied by numbers between two, entry by entry, and of the same design."""
     args = subject.given_args()
@@ -97,18 +102,16 @@ def _nearest_orthogonal(array: Any) -> Any:
 
 def _sums_to_one(axis: int | None) -> tuple[Callable[[Any], bool], Callable[[Any], Any]]:
     return (
-        lambda a: a.ndim > 1 - (axis is None) and np.allclose(a.sum(axis), 1),
+        lambda a: (axis is None or (a.ndim > 1 and a.shape[axis] > 1)) and np.allclose(a.sum(axis), 1),
         lambda a: a / a.sum(axis, keepdims=True),
     )
 
 
-def is_of_directions(array: Any) -> bool:
-    """Whether the rows of an array have the length of one."""
-    return array.ndim > 0 and bool(np.allclose(np.linalg.norm(array, axis=-1), 1))
+def _is_of_directions(array: Any) -> bool:
+    return array.ndim > 0 and array.shape[-1] > 1 and bool(np.allclose(np.linalg.norm(array, axis=-1), 1))
 
 
-def directions(array: Any) -> Any:
-    """An array whose rows have the length of one."""
+def _directions(array: Any) -> Any:
     return array / np.linalg.norm(array, axis=-1, keepdims=True)
 
 
@@ -117,5 +120,5 @@ def _is_more_than_nothing(array: Any) -> Any:
 
 
 _MATRICES = ((_is_symmetric, symmetrised), (_is_orthogonal, _nearest_orthogonal))
-_SCALES = (*map(_sums_to_one, (None, -1, 0)), (is_of_directions, directions))
+_SCALES = (*map(_sums_to_one, (None, -1, 0)), (_is_of_directions, _directions))
 """What arrays may be by design, and what makes them so."""
