@@ -117,7 +117,7 @@ def _size_of(exact: Exact) -> float:
 def _is_tiny(a: ArgumentReport, size: float) -> bool:
     """Whether a derivative in double precision is off by no more than the rounding of much larger ones."""
     eps = float(np.finfo(np.float64).eps)
-    return a.given.shape == a.exact.shape and largest(a.given - a.exact) <= UNITS * eps * size
+    return a.given.shape == a.exact.shape and np.isfinite(size) and largest(a.given - a.exact) <= UNITS * eps * size
 
 
 def _noise(given: Given, subject: Subject, exact: Exact) -> list[Any]:
@@ -136,7 +136,9 @@ def _noise(given: Given, subject: Subject, exact: Exact) -> list[Any]:
         made = repeated_gradients(given, subject.in_own_kind(args))
         there = subject.derivative.exact(*subject.trace(args))
         pairs = zip(noise, made or (), given.gradients, there, exact.gradients, strict=made is not None)
-        noise = [np.maximum(n, NOISE * np.abs((m - g) - (e - x))) for n, m, g, e, x in pairs] or noise
+        with np.errstate(invalid="ignore"):
+            off = [(n, np.abs((m - g) - (e - x))) for n, m, g, e, x in pairs]
+        noise = [np.maximum(n, NOISE * np.where(np.isfinite(d), d, 0)) for n, d in off] or noise
     return noise
 
 
