@@ -30,8 +30,8 @@ class ContinuousBernoulli(Odds):
     """The density C pˣ (1 - p)¹⁻ˣ of numbers x between 0 and 1, for ``probs`` p or their ``logits``.
 
     Where p is inside of ``lims``, around the uniform distribution, series in the logits stand for what would be 0/0.
-    They have one term more than torch's for ``cdf`` and ``icdf``, so that samples have slopes there, too; for mean,
-    variance and density they stand as far out as differences of large numbers would take more digits.
+    They have two terms more than torch's for ``cdf`` and ``icdf``, so that samples have slopes and curvatures, too; for
+    mean, variance and density they stand as far out as differences of large numbers would take more digits.
 
     >>> import symgrad as sg
     >>> sg.distributions.ContinuousBernoulli(0.3).mean
@@ -118,7 +118,7 @@ class ContinuousBernoulli(Odds):
             found = (-x.abs() * share).expm1() / (-x.abs()).expm1()
             return _where(x > 0, 1 - found, found)
 
-        return self._at(lambda x: v - x * v * (1 - v) / 2, exact)
+        return self._at(lambda x: v - x * v * (1 - v) * (0.5 - x * (1 - 2 * v) / 12), exact)
 
     def icdf(self, value: Any) -> Any:
         """The quantile of a probability."""
@@ -132,7 +132,7 @@ class ContinuousBernoulli(Odds):
             found = _where(out, 1.0, log / -a)
             return _where(x > 0, 1 - found, found)
 
-        return self._at(lambda x: value + x * value * (1 - value) / 2, exact)
+        return self._at(lambda x: value + x * value * (1 - value) * (0.5 + x * (1 - 2 * value) / 6), exact)
 
     def entropy(self) -> Any:
         """The entropy in nats."""
@@ -252,7 +252,8 @@ class GeneralizedPareto(Distribution):
         """The log of the probability of more than ``value``."""
         self._validate_sample(value)
         z = (value - self.loc) / self.scale
-        return self._at(lambda c: c * _finite(z).pow(2) / 2 - z, lambda c: -(c * z).log1p() / c)
+        near = _finite(z)
+        return self._at(lambda c: c * near.pow(2) * (0.5 - c * near / 3) - z, lambda c: -(c * z).log1p() / c)
 
     def log_prob(self, value: Any) -> Any:
         """The log of the density at ``value``."""
@@ -263,7 +264,10 @@ class GeneralizedPareto(Distribution):
             y = 1 / c + 1
             return _where(y == 0, y, y * (c * z).log1p())  # a uniform density, to its end
 
-        return -self.scale.log() - self._at(lambda c: z + c * (_finite(z) - _finite(z).pow(2) / 2), exact)
+        near = _finite(z)
+        return -self.scale.log() - self._at(
+            lambda c: z + c * near * (1 - near / 2 + c * near * (near / 3 - 0.5)), exact
+        )
 
     def log_cdf(self, value: Any) -> Any:
         """The log of the probability of at most ``value``."""
@@ -276,7 +280,8 @@ class GeneralizedPareto(Distribution):
     def icdf(self, value: Any) -> Any:
         """The quantile of a probability."""
         logs = (-value).log1p()
-        away = self._at(lambda c: c * _finite(logs).pow(2) / 2 - logs, lambda c: (-c * logs).expm1() / c)
+        near = _finite(logs)
+        away = self._at(lambda c: c * near.pow(2) * (0.5 - c * near / 6) - logs, lambda c: (-c * logs).expm1() / c)
         return self.loc + self.scale * away
 
     def entropy(self) -> Any:

@@ -95,6 +95,20 @@ def test_the_continuous_bernoulli_distribution_is_of_numbers_and_keeps_its_limit
     assert sg.equal(made.expand((2, 1)).cdf(sg.tensor(0.3)), made.cdf(sg.tensor(0.3)).expand(2, 1))
 
 
+def test_series_have_curvatures():
+    at, chances = x([0.0, 0.0]), sg.tensor([0.3, 0.8], dtype=sg.float64)
+    for what in (
+        lambda c: D.GeneralizedPareto(0.2, 1.5, c).log_prob(3 * chances),
+        lambda c: D.GeneralizedPareto(0.2, 1.5, c).cdf(3 * chances),
+        lambda c: D.GeneralizedPareto(0.2, 1.5, c).icdf(chances),
+        lambda c: D.ContinuousBernoulli(logits=c).icdf(chances),
+        lambda c: D.ContinuousBernoulli(logits=c).cdf(chances),
+        lambda c: D.ContinuousBernoulli(logits=c).log_prob(chances),
+        lambda c: D.ContinuousBernoulli(logits=c).variance,
+    ):
+        assert sg.autograd.gradgradcheck(what, (at,), atol=1e-4)
+
+
 def test_an_exponential_tail_has_its_infinite_end():
     made = D.GeneralizedPareto(sg.zeros(2), sg.ones(2), sg.tensor([0.0, 0.5]))
     with np.errstate(divide="ignore"):
