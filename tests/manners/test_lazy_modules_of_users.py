@@ -70,6 +70,21 @@ def test_lazy_layers_take_the_shapes_of_what_is_loaded():
         assert not made.has_uninitialized_params()
 
 
+def test_lazy_layers_of_the_library_are_such_layers():
+    for t in (sg, torch):
+        _, lazy, _ = rooms(t)
+        for made, x in ((t.nn.LazyLinear(2), t.ones(2, 3)), (t.nn.LazyConvTranspose1d(2, 1), t.ones(2, 3, 4))):
+            assert isinstance(made, lazy.LazyModuleMixin)
+            assert made.has_uninitialized_params()
+            seen = []
+            made.register_forward_pre_hook(lambda layer, args, seen=seen: seen.append(layer.weight.shape[0]))
+            made(x)
+            made(x)
+            assert not isinstance(made, lazy.LazyModuleMixin)
+            assert len(made._forward_pre_hooks) == 1
+            assert len(seen) == 2
+
+
 def test_layers_that_stay_without_entries_are_refused():
     for t in (sg, torch):
         parameter, lazy, _ = rooms(t)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from symgrad.errors import AutogradError
 from symgrad.nn.modules.batchnorm import (
@@ -17,65 +17,6 @@ from symgrad.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, Con
 from symgrad.nn.modules.linear import Linear
 from symgrad.nn.modules.module import Module
 from symgrad.nn.parameter import Parameter, UninitializedParameter, is_lazy
-
-
-class _Lazy(Module):
-    """The settings of a layer but its number of inputs; its parameters have no entries yet, and stay the same objects.
-
-    becomes  the class of the layer
-    axis     the axis of an input that tells the number, as one of its shape
-    """
-
-    becomes: ClassVar[type[Module]]
-    axis: ClassVar[int]
-
-    def __init__(self, *settings: Any, **named: Any):
-        super().__init__(0, *settings, **named)
-        self._given = (settings, named)
-        for name, parameter in self._parameters.items():
-            if parameter is not None:
-                self._parameters[name] = UninitializedParameter(dtype=parameter.dtype)
-                self._parameters[name].name = parameter.name
-
-    def reset_parameters(self) -> None:
-        """Nothing: there are no entries yet."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What the layer gives for its first input, to which it is fitted before."""
-        input = args[0] if args else kwargs["input"]
-        self._fit(int(input.shape[self.axis]))
-        return self(*args, **kwargs)
-
-    def _fit(self, size: int) -> None:
-        """Become a layer of a number of inputs, with the values of the beginning."""
-        settings, named = self.__dict__.pop("_given")
-        whole: Any = cast("Any", self.becomes)(size, *settings, **named)
-        for name, parameter in whole._parameters.items():
-            if parameter is not None:
-                own = self._parameters[name]
-                own.data = parameter.data.to(own.dtype)
-                own.__class__ = Parameter
-        for name, buffer in whole._buffers.items():
-            if buffer is not None:
-                self._buffers[name] = buffer.to(self._buffers[name].dtype)
-        kept = ("_parameters", "_buffers", "training")
-        self.__dict__.update((name, v) for name, v in vars(whole).items() if name not in kept and "hook" not in name)
-        self.__class__ = cast("Any", self.becomes)
-
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-        """A state tells the number, too."""
-        told = state_dict.get(f"{prefix}weight", state_dict.get(f"{prefix}running_mean"))
-        if told is None or not told.numel():
-            super()._load_from_state_dict(state_dict, prefix, *rest)
-            return
-        self._fit(self._size_of(told))
-        self._load_from_state_dict(state_dict, prefix, *rest)  # of the class that it has now
-
-    def _size_of(self, weight: Any) -> int:
-        """The number of inputs of a layer with this weight."""
-        if weight.ndim == 1 or getattr(self, "transposed", False):
-            return int(weight.shape[0])
-        return int(weight.shape[1]) * int(getattr(self, "groups", 1))
 
 
 class LazyModuleMixin:
@@ -119,11 +60,15 @@ class LazyModuleMixin:
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
             raise AutogradError(f"module {type(module).__name__} has not been fully initialized")
-        module._initialize_hook.remove()
-        module._load_hook.remove()
-        del module._initialize_hook, module._load_hook
-        if module.cls_to_become is not None:
-            module.__class__ = module.cls_to_become
+        module._begin()
+
+    def _begin(self: Any) -> None:
+        """Be a layer like others from now on."""
+        self._initialize_hook.remove()
+        self._load_hook.remove()
+        del self._initialize_hook, self._load_hook
+        if self.cls_to_become is not None:
+            self.__class__ = self.cls_to_become
 
     @staticmethod
     def _lazy_load_hook(module: Any, state_dict: Any, prefix: str, *_: Any) -> None:
@@ -132,6 +77,61 @@ class LazyModuleMixin:
             told = state_dict.get(prefix + name)
             if is_lazy(own) and told is not None and not is_lazy(told):
                 own.materialize(told.shape)
+
+
+class _Lazy(LazyModuleMixin, Module):
+    """The settings of a layer but its number of inputs; its parameters have no entries yet, and stay the same objects.
+
+    ``axis`` is the axis of an input that tells the number, as one of its shape.
+    """
+
+    axis: ClassVar[int]
+
+    def __init__(self, *settings: Any, **named: Any):
+        super().__init__(0, *settings, **named)
+        self._given = (settings, named)
+        for name, parameter in self._parameters.items():
+            if parameter is not None:
+                self._parameters[name] = UninitializedParameter(dtype=parameter.dtype)
+                self._parameters[name].name = parameter.name
+
+    def reset_parameters(self) -> None:
+        """Nothing: there are no entries yet."""
+
+    def initialize_parameters(self, input: Any, *_: Any, **__: Any) -> None:
+        """Fit the layer to its first input."""
+        self._fit(int(input.shape[self.axis]))
+
+    def _fit(self, size: int) -> None:
+        """Have the entries of a layer of a number of inputs, with the values of the beginning."""
+        settings, named = self.__dict__.pop("_given")
+        whole: Any = self.cls_to_become(size, *settings, **named)
+        for name, parameter in whole._parameters.items():
+            if parameter is not None:
+                own = self._parameters[name]
+                own.data = parameter.data.to(own.dtype)
+                own.__class__ = Parameter
+        for name, buffer in whole._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = buffer.to(self._buffers[name].dtype)
+        kept = ("_parameters", "_buffers", "training")
+        self.__dict__.update((name, v) for name, v in vars(whole).items() if name not in kept and "hook" not in name)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        """A state tells the number, too."""
+        told = state_dict.get(f"{prefix}weight", state_dict.get(f"{prefix}running_mean"))
+        if told is None or not told.numel():
+            super()._load_from_state_dict(state_dict, prefix, *rest)
+            return
+        self._fit(self._size_of(told))
+        self._begin()
+        self._load_from_state_dict(state_dict, prefix, *rest)  # of the class that it has now
+
+    def _size_of(self, weight: Any) -> int:
+        """The number of inputs of a layer with this weight."""
+        if weight.ndim == 1 or getattr(self, "transposed", False):
+            return int(weight.shape[0])
+        return int(weight.shape[1]) * int(getattr(self, "groups", 1))
 
 
 class LazyLinear(_Lazy, Linear):
@@ -143,76 +143,76 @@ class LazyLinear(_Lazy, Linear):
     (torch.Size([5, 2]), Linear(in_features=3, out_features=2, bias=True))
     """
 
-    becomes, axis = Linear, -1
+    cls_to_become, axis = Linear, -1
 
 
 class LazyConv1d(_Lazy, Conv1d):
     """A :class:`Conv1d` whose ``in_channels`` its first input tells."""
 
-    becomes, axis = Conv1d, -2
+    cls_to_become, axis = Conv1d, -2
 
 
 class LazyConv2d(_Lazy, Conv2d):
     """A :class:`Conv2d` whose ``in_channels`` its first input tells."""
 
-    becomes, axis = Conv2d, -3
+    cls_to_become, axis = Conv2d, -3
 
 
 class LazyConv3d(_Lazy, Conv3d):
     """A :class:`Conv3d` whose ``in_channels`` its first input tells."""
 
-    becomes, axis = Conv3d, -4
+    cls_to_become, axis = Conv3d, -4
 
 
 class LazyConvTranspose1d(_Lazy, ConvTranspose1d):
     """A :class:`ConvTranspose1d` whose ``in_channels`` its first input tells."""
 
-    becomes, axis = ConvTranspose1d, -2
+    cls_to_become, axis = ConvTranspose1d, -2
 
 
 class LazyConvTranspose2d(_Lazy, ConvTranspose2d):
     """A :class:`ConvTranspose2d` whose ``in_channels`` its first input tells."""
 
-    becomes, axis = ConvTranspose2d, -3
+    cls_to_become, axis = ConvTranspose2d, -3
 
 
 class LazyConvTranspose3d(_Lazy, ConvTranspose3d):
     """A :class:`ConvTranspose3d` whose ``in_channels`` its first input tells."""
 
-    becomes, axis = ConvTranspose3d, -4
+    cls_to_become, axis = ConvTranspose3d, -4
 
 
 class LazyBatchNorm1d(_Lazy, BatchNorm1d):
     """A :class:`BatchNorm1d` whose ``num_features`` its first input tells."""
 
-    becomes, axis = BatchNorm1d, 1
+    cls_to_become, axis = BatchNorm1d, 1
 
 
 class LazyBatchNorm2d(_Lazy, BatchNorm2d):
     """A :class:`BatchNorm2d` whose ``num_features`` its first input tells."""
 
-    becomes, axis = BatchNorm2d, 1
+    cls_to_become, axis = BatchNorm2d, 1
 
 
 class LazyBatchNorm3d(_Lazy, BatchNorm3d):
     """A :class:`BatchNorm3d` whose ``num_features`` its first input tells."""
 
-    becomes, axis = BatchNorm3d, 1
+    cls_to_become, axis = BatchNorm3d, 1
 
 
 class LazyInstanceNorm1d(_Lazy, InstanceNorm1d):
     """An :class:`InstanceNorm1d` whose ``num_features`` its first input tells."""
 
-    becomes, axis = InstanceNorm1d, -2
+    cls_to_become, axis = InstanceNorm1d, -2
 
 
 class LazyInstanceNorm2d(_Lazy, InstanceNorm2d):
     """An :class:`InstanceNorm2d` whose ``num_features`` its first input tells."""
 
-    becomes, axis = InstanceNorm2d, -3
+    cls_to_become, axis = InstanceNorm2d, -3
 
 
 class LazyInstanceNorm3d(_Lazy, InstanceNorm3d):
     """An :class:`InstanceNorm3d` whose ``num_features`` its first input tells."""
 
-    becomes, axis = InstanceNorm3d, -4
+    cls_to_become, axis = InstanceNorm3d, -4
