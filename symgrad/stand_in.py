@@ -31,7 +31,11 @@ class _Torch(ModuleType):
             ours = importlib.import_module("symgrad")
             public = (name for name in dir(ours) if not name.startswith("_") and hasattr(ours, name))
             return [name for name in public if not isinstance(getattr(ours, name), ModuleType)]
-        return getattr(importlib.import_module("symgrad"), name)
+        return (
+            elsewhere("symgrad", name)
+            if f"torch.{name}" in _ROOMS
+            else getattr(importlib.import_module("symgrad"), name)
+        )
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *dir(importlib.import_module("symgrad"))})
@@ -76,6 +80,14 @@ _ELSEWHERE = {
 """Rooms here, and the modules of torch whose classes and functions are there."""
 _ROOMS = {f"torch.{name}": room for room, names in _ELSEWHERE.items() for name in names.split()}
 _ROOMS["functorch"] = "symgrad.func.models"
+
+
+def elsewhere(room: str, name: str) -> Any:
+    """What is found in a room under the name of a module of torch whose classes and functions are elsewhere here."""
+    ours = _ROOMS.get(f"torch{room.removeprefix('symgrad')}.{name}")
+    if ours is None:
+        raise AttributeError(f"module {room!r} has no attribute {name!r}", name=name, obj=sys.modules[room])
+    return importlib.import_module(ours)
 
 
 def _room(name: str) -> Any:

@@ -76,6 +76,24 @@ print(dist.is_available(), mp.get_start_method() in mp.get_all_start_methods(), 
     assert not done.stderr
 
 
+def test_modules_that_programs_name():
+    """As attributes, without an import of their own."""
+    program = """
+import symgrad
+symgrad.install_as_torch()
+import torch
+print(torch.nn.modules.upsampling.Upsample is torch.nn.Upsample, torch.nn.modules.instancenorm._InstanceNorm)
+print(torch.utils.data.dataloader.DataLoader is torch.utils.data.DataLoader, torch.serialization.load is torch.load)
+print(torch._tensor.Tensor is torch.Tensor, torch.nn.attention.flex_attention.flex_attention)
+for room in (torch.nn.modules, torch.utils.data, torch.nn.attention):
+    print(hasattr(room, "nothing"))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["True"] * 3 + ["False"] * 3, done
+
+
 def test_parallel_modules_are_the_modules_they_wrap():
     net = sg.nn.DataParallel(sg.nn.Linear(2, 1))
     x = sg.ones(3, 2)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import enum
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import NoSuchKernel
+from symgrad.stand_in import elsewhere
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
 
@@ -47,3 +49,9 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
             f"{type(backends).__name__}"
         )
     yield {}
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return elsewhere(__name__, name)  # torch has more modules below

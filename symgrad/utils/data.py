@@ -10,13 +10,14 @@ import copy
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from symgrad import random
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.notices import notice
+from symgrad.stand_in import elsewhere
 from symgrad.tensor import FUNCTIONS, Tensor, borrowed, creation
 
 __all__ = [
@@ -496,3 +497,9 @@ class DataLoader(Generic[T_co]):
         if self.batch_size is None:
             return count
         return count // self.batch_size if self.drop_last else math.ceil(count / self.batch_size)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return elsewhere(__name__, name)  # torch has more modules below

@@ -1,5 +1,7 @@
 """torch's modules: the base class, containers, and layers, which call the functions of :mod:`symgrad.nn.functional`."""
 
+from typing import TYPE_CHECKING, Any
+
 from symgrad.nn.modules import utils  # noqa: F401  (torch.nn.modules.utils)
 from symgrad.nn.modules.activation import (
     CELU,
@@ -148,6 +150,7 @@ from symgrad.nn.modules.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from symgrad.stand_in import elsewhere
 
 __all__ = [
     "CELU",
@@ -321,3 +324,9 @@ def instead_of(name: str) -> str:
     """What to do instead of a class that is not here, after a colon."""
     why = _ABSENT.get(name)
     return f": {why}." if why else "."
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return elsewhere(__name__, name)  # torch has more modules below
