@@ -9,6 +9,11 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.formula.printing.formats import spelled
+from symgrad.formula.printing.latex import latex
+from symgrad.formula.reading.tex import from_latex
+from symgrad.formula.reading.unicode import from_unicode
+from symgrad.formula.term import symbols
 from symgrad.ops.shapes.sizes import product_size, share_size, total_size
 
 rng = np.random.default_rng(0)
@@ -181,6 +186,18 @@ def test_formulas_show_numbers():
     assert str(y.expr) == "a[:3] @ a[3:]"
     assert slope.latex() == r"\begin{bmatrix} a_{[3:]} \\ a_{[:3]} \end{bmatrix}"
     assert y.grad_fn.next_functions[0][0].next_functions[0][0].name() == "SliceBackward0"
+
+
+@pytest.mark.parametrize("read", [from_latex, from_unicode])
+def test_shares_are_written_as_quotients(read):
+    """They were the text of Python's that tells them, letter by letter: l e n (r a n g e (n) [1::2])."""
+    program = sg.compile(lambda x: x.chunk(2)[0].chunk(2)[1].sum(), rng.random(8)).program
+    (term,) = program.terms
+    written = latex(term) if read is from_latex else spelled(latex(term), "unicode")
+    assert latex(read(written, symbols(term))) == latex(term)
+    assert spelled(latex(term), "unicode") == "𝟏ᵀ (x[:⌊n/2⌋])[⌊⌊n/2⌋/2⌋:]"
+    with pytest.raises(ValueError, match=r"holds where ⌊n/2⌋ mod 2 = 0"):
+        program(rng.random(6))
 
 
 def test_views():

@@ -20,5 +20,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 
     The branch not taken contributes an exact zero to gradients, even where its own derivative is infinite; called under
     ``conventions("torch")`` it gives the nan that it gives in torch.
+
+    ``where(condition)`` gives the places where it holds, one row per axis.
     """
     return select(condition, input, other, leaks=keeps_nan("where"))
