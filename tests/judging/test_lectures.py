@@ -122,6 +122,8 @@ UNREAD = [
     ("2*sum((A[i]@x-b[i])*A[i] for i in range(3))", OLS, "its size is a letter"),
     ("def g(x):\n  y = 2*x\n  if x > 0:\n    y = 3\n  return y", ("sum(x**2)", "x", "x=n"), "statement 'if x > 0:'"),
     ("y = A'(Ax-b); y = 2y; y", ("norm(A@x-b)**2/2", "x", "A=m,n x=n b=m"), "y is defined twice"),
+    (r"2A^\top(Ax-b), b = 0", OLS, "b is a symbol of the function"),
+    (r"-kq\mathbf r/r^3, r=\|\mathbf r\|", ("k*q/norm(r)", "r", "r=3 k= q="), "r is a symbol of the function"),
     (r"\phi^{-1}(x), \phi(z)=e^z", ("-exp(-x)", "x", "x="), "inverse function"),
 ]
 

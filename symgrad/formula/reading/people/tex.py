@@ -27,7 +27,7 @@ from symgrad.formula.reading.people.functions import entrywise_function, functio
 from symgrad.formula.reading.people.indices import SUMS, alphabetical, sizes_of_indices, sizes_of_limits, subscript
 from symgrad.formula.reading.people.names import plain_subscripts
 from symgrad.formula.reading.people.products import RELATIONS, Products
-from symgrad.formula.reading.people.tokens import ACCENTS, OPERATORS, RECIPROCALS, PeopleTokens, tokenize
+from symgrad.formula.reading.people.tokens import ACCENTS, OPERATORS, RECIPROCALS, TURNED, PeopleTokens, tokenize
 from symgrad.formula.reading.text import Tokens, literal, power, symbol_table
 from symgrad.formula.reading.values import Value, entrywise, is_zero, op, value_of
 from symgrad.formula.reading.values import as_term as settled
@@ -159,9 +159,15 @@ class PeopleReader(Products):
             return reader
 
         values = [([item[1] for item in left], right) for left, right in pieces]
+        taken = [parts for parts, _ in self.known]
         for k, (left, right) in enumerate(values):
+            said = "".join(left)
+            words = [item[1] for item in right.items]
+            symmetric = words[:-4] == left and words[-2:-1] and words[-2] in TURNED  # A = Aᵀ states what A is
+            if left in taken and not symmetric:
+                raise right.error(f"{said} is a symbol of the function; give what is defined another name")
             if left in [name for name, _ in values[:k]]:
-                raise right.error(f"{''.join(left)} is defined twice; give the second one another name")
+                raise right.error(f"{said} is defined twice; give the second one another name")
         values = [(name, right) for left, right in values if (name := self.name_defined(left, right, reader_of))]
         while values:
             late: list[tuple[list[str], Tokens]] = []
