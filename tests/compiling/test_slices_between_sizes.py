@@ -200,6 +200,26 @@ def test_shares_are_written_as_quotients(read):
         program(rng.random(6))
 
 
+@pytest.mark.parametrize(
+    ("cut", "last", "first"),
+    [
+        (lambda x, h: x[:h, -1], "SelectBackward0", "SliceBackward0"),
+        (lambda x, h: x[0, :h], "SliceBackward0", "SelectBackward0"),
+        (lambda x, h: x[..., h:, None], "UnsqueezeBackward0", "SliceBackward0"),
+        (lambda x, h: x[None, :h], "SliceBackward0", "UnsqueezeBackward0"),
+    ],
+)
+def test_nodes_in_the_order_of_an_index(cut, last, first):
+    """Slices between sizes came last, whatever stood behind them."""
+    (x,), names = variables([(4, 4)])
+    made = cut(x, x.shape[0] // 2)
+    assert made.grad_fn.name() == last
+    assert made.grad_fn.next_functions[0][0].name() == first
+    program = sg.compile(made, names)
+    other = rng.normal(size=(6, 6))
+    np.testing.assert_array_equal(program(other), cut(other, 3))
+
+
 def test_views():
     """A half is a view, as every slice is."""
     x = sg.zeros(4, dtype=sg.float64)

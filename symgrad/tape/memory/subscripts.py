@@ -37,7 +37,7 @@ def part_of(x: Any, index: Any) -> Any:
             return getitem_op(x, index=Index(index))
         cuts = _cuts(x.raw_shape, index)
         if cuts is not None:
-            return _cut(x, *cuts)
+            return _cut(x, cuts)
         index = plain_index(x, index)
         first, rest = parted(index)
         return getitem(x, index) if first is None else getitem(getitem(x, first), rest)
@@ -136,16 +136,17 @@ def _without_sizes(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[Any,
     return tuple(found)
 
 
-def _cuts(shape: tuple[int, ...], index: Any) -> tuple[Any, list[tuple[int, int, int]]] | None:
-    """An index without its slices between sizes, ``x[:h]``, and these: axes of what it leaves, beginnings and ends.
+def _cuts(shape: tuple[int, ...], index: Any) -> list[Any] | None:
+    """An index in steps, left to right as torch takes it: slices between sizes, ``x[:h]``, as an axis and its ends.
 
-    None where there are none, and where others do not leave the axes as they stand.
+    The others are indices of what these leave.  None where there is no such slice, and where others do not leave the
+    axes as they stand.
     """
     parts = index if index.__class__ is tuple else (index,)
     if not any(part.__class__ is slice and _has_sizes(part) for part in parts):
         return None
+    steps: list[Any] = []
     rest: list[Any] = []
-    cuts = []
     axis = place = 0
     for k, part in enumerate(parts):
         if part is Ellipsis:
@@ -155,15 +156,26 @@ def _cuts(shape: tuple[int, ...], index: Any) -> tuple[Any, list[tuple[int, int,
             n = Size(shape[axis])
             start, stop = 0 if part.start is None else part.start, n if part.stop is None else part.stop
             if part.step is None and _has_sizes(part) and _is_between(start, stop, n):
-                cuts.append((place, start, stop))
-                part = slice(None)
+                steps += [tuple(rest), (place, start, stop)]
+                rest, part = [slice(None)] * place, slice(None)
             axis, place = axis + 1, place + 1
         elif part is None or (part.__class__ is int and axis < len(shape)):
             axis, place = axis + (part is not None), place + (part is None)
         else:
             return None
         rest.append(part)
-    return (tuple(rest), cuts) if cuts else None
+    return [*steps, tuple(rest)] if steps else None
+
+
+def _cut(x: Any, steps: list[Any]) -> Any:
+    """The part of ``x`` that the steps of an index leave, indices and slices between sizes in turn."""
+    for k, step in enumerate(steps):
+        if k % 2:
+            axis, start, stop = step
+            x = narrow_op(x, dim=axis, start=start, length=stop - start)
+        elif not all(part is Ellipsis or part == slice(None) for part in step):
+            x = part_of(x, step)
+    return x
 
 
 def _is_between(start: Any, stop: Any, n: Size) -> bool:
@@ -172,15 +184,6 @@ def _is_between(start: Any, stop: Any, n: Size) -> bool:
     if any(end.__class__ not in (int, Size) for end in (start, stop)) or not 0 <= start <= stop <= n:
         return False
     return any(_behind(end, n) is None and is_written(end) for end in ends)
-
-
-def _cut(x: Any, rest: tuple[Any, ...], cuts: list[tuple[int, int, int]]) -> Any:
-    """The part of ``x`` that the ``rest`` of an index leaves, between sizes."""
-    whole = all(part is Ellipsis or part == slice(None) for part in rest)
-    x = x if whole else part_of(x, rest)
-    for axis, start, stop in cuts:
-        x = narrow_op(x, dim=axis, start=start, length=stop - start)
-    return x
 
 
 def _place(end: Any, size: int) -> Any:
