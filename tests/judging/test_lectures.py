@@ -69,6 +69,10 @@ RIGHT = [
     ("w / (A %*% (B %*% x)^2)", "sum((w/(A@(B@x)**2))*y)", "y", "w=n A=n,n x=n y=n B=n,n"),
     ("tcrossprod(y, x)", "y@(A@x)", "A", "A=m,n x=n y=m"),
     (r"\phi^{(2)}(x), \phi(z)=z^4", "4*x**3", "x", "x="),
+    # the function beside its derivative
+    *((text, "x**2", "x", "x=") for text in (
+        "f(x) = x^2, f'(x) = 2x", r"f = x^2, \frac{df}{dx} = 2x", r"f(x) = x^2, \quad f^\prime(x) = 2x",
+    )),
     # names
     (r"\lambda\mathbf w-\sum_{n=1}^N\{t_n-\mathbf w^T\phi_n\}\phi_n", *BAYES),
     ("½(Σ⁻¹ − Σ⁻¹xxᵀΣ⁻¹)", *GAUSS),
@@ -108,6 +112,7 @@ WRONG = [
     ("sum(y[i] for i in range(n-1))", "x*sum(y)", "x", "x= y=n"),
     ("sum(i*y[i] for i in range(n))", "x*sum((arange(n)+1)*y)", "x", "x= y=n"),
     ("def g(x):\n  y = 2*x\n  y += 5*x\n  return y", "sum(x**2)", "x", "x=n"),
+    *((text, "x**2", "x", "x=") for text in ("f(x) = x^2, f'(x) = 3x", r"f = x^2, \frac{df}{dx} = x^2")),
     ("y = 2*x\ny *= 5\ny", "sum(x**2)", "x", "x=n"),
     ("y = 2*x\nz = y\ny = 5*x\nreturn z", "sum(5*x**2)/2", "x", "x=n"),
     ("w * A %*% x", "sum((A@(w*x))*y)", "y", "w=n A=n,n x=n y=n"),

@@ -102,12 +102,20 @@ def main_piece(pieces: list[list[list[Item]]], table: Container[str] = ()) -> in
     taken = [k for k, piece in enumerate(pieces) if len(piece[0]) == 1 and piece[0][0][1] in table]
     if len(taken) == 1:
         return taken[0]
+    free: list[int] = []
     for k, piece in enumerate(pieces):
         others = [[text for _, text, _ in other[-1]] for j, other in enumerate(pieces) if j != k]
         name = [text for _, text, _ in piece[0]]
         if not any(name == row[j : j + len(name)] for row in others for j in range(len(row))):
-            return k
-    return 0
+            free.append(k)
+    return next((k for k in free if _is_slope(pieces[k][0])), (free or [0])[0])
+
+
+def _is_slope(items: list[Item]) -> bool:
+    r"""Whether a left side is ``f'(x)`` or ``\frac{df}{dx}``: beside ``f(x) = x^2`` this is the formula."""
+    words = [text for _, text, _ in items]
+    primed = words[1:2] == ["'"] or words[1:5] == ["^", "{", r"\top", "}"]
+    return (primed and words[-1] == ")") or words[:3] == [r"\frac", "{", "d"]
 
 
 def _letters_of_header(items: list[Item], table: Mapping[str, Any]) -> tuple[str, ...]:
