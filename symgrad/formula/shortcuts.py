@@ -28,6 +28,7 @@ from symgrad.formula.term import (
     rebuilt,
 )  # fmt: skip
 from symgrad.op import Op, lookup
+from symgrad.ops.indexing.getitem import HOLE
 
 
 def _worth(value: Any, number: int) -> bool:
@@ -205,7 +206,32 @@ def _short_one_hot(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
     return apply(lookup("unsqueeze"), (rows,), {"dim": t[0].params["dim"]})  # type: ignore[no-any-return]
 
 
+def _one_place(t: Any, params: Any) -> Term | None:
+    """The single number of which an array of one place, which picks rows, is made."""
+    alone = params["index"].value is HOLE and t[1].op.name == "unsqueeze" and not t[1].args[0].shape
+    return t[1].args[0] if alone else None
+
+
+def _short_getitem(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    """One row with an axis that was added to its place."""
+    place = _one_place(t, params)
+    if place is None:
+        return _short_linear(t, shape, dtype, params)
+    row = apply(lookup("getitem"), (t[0], place), params)
+    return apply(lookup("unsqueeze"), (row,), {"dim": 0})  # type: ignore[no-any-return]
+
+
+def _short_put(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
+    place = _one_place(t, params)
+    if place is None:
+        return _short_linear(t, shape, dtype, params)
+    row = apply(lookup("squeeze"), (t[0],), {"dim": (0,)})
+    return apply(lookup("put"), (row, place), params)  # type: ignore[no-any-return]
+
+
 SHORT |= {
+    "getitem": _short_getitem,
+    "put": _short_put,
     "norm": _short_norm,
     "one_hot": _short_one_hot,
     "add": _short_add,

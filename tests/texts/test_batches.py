@@ -46,6 +46,14 @@ def _mean_square(X, y, w):
             rf"\frac{{1}}{{n}} \left({_SOFTMAX}\right)",
         ),
         (
+            lambda E, k, w: (E[k] @ w).exp(), (sg.zeros(9, 4), sg.tensor([1, 2, 3]), sg.zeros(4)), None,
+            r"e^{w^{\top} E_{[k_{i}]}}",
+        ),
+        (
+            lambda E, k: E[k].exp().sum(), (sg.zeros(9, 4), sg.tensor([1, 2, 3])), "E",
+            r"\sum_{i} \operatorname{onehot}_{n}\left(k_{i}\right) \left(e^{E_{[k_{i}]}}\right)^{\top}",
+        ),
+        (
             lambda X, g: (X - X.mean(1, keepdim=True)) * g, ((7, 3), (3,)), None,
             r"g \odot \left(X_{i} - \frac{\mathbf{1}^{\top} X_{i}}{m}\right)",
         ),
