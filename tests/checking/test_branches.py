@@ -181,3 +181,23 @@ def test_a_mask_of_constants_has_no_other_side():
 def test_the_edge_of_a_domain_is_no_branch():
     assert not check(lambda x: (x - 3) ** 2, lambda x: 2 * (x - 3), 1.3).notes
     assert not check(lambda x: np.log(x) * np.sqrt(x), lambda x: (1 + np.log(x) / 2) / np.sqrt(x), 1.3).notes
+
+
+def huber(r, width):
+    return np.where(abs(r) < width, r**2 / 2, width * (abs(r) - width / 2)).sum()
+
+
+def huber_grad(r, width, slope=1.0):
+    inside = abs(r) < width
+    return np.where(inside, slope * r, width * np.sign(r)), np.where(inside, 0, abs(r) - width).sum()
+
+
+def test_what_is_positive_stays_so_on_the_other_side():
+    """A right gradient was WRONG at a width of -1."""
+    r = np.array([0.19, -0.2, 0.96, 0.16, -0.8])
+    assert check(huber, huber_grad, r, 1.0).ok
+    wrong = check(huber, lambda r, width: huber_grad(r, width, slope=2.0), 5 * np.sign(r) + r, 1.0)
+    assert not wrong.ok
+    assert not check(
+        lambda x, d: np.where(x > 0, d * x, 2 * d * x).sum(), lambda x, d: (d + 0 * x, x.sum()), -(r**2), 1.0
+    ).ok

@@ -111,7 +111,6 @@ def sides_of(exact: Exact) -> Sides:
 def looked_at_branches(given: Given, exact: Exact, report: Report, compare: Compare, derivative: Derivative) -> Report:
     """The report, or that at another point where a branch that was not entered shows a mistake."""
     seen = sides_of(exact)
-    names = ", ".join(given.names[k] for k in given.positions)
     holds_close_by: bool | None = None
     for scale in _scales(given):
         missing = _one_sided(seen)
@@ -133,7 +132,7 @@ def looked_at_branches(given: Given, exact: Exact, report: Report, compare: Comp
         if holds_close_by:
             other.notes.append(
                 f"at the point given all entries are right, but f takes one side of {_text(entered[0])} there only; "
-                f"this is the comparison at {scale:g} times {names}"
+                f"this is the comparison at {_multiples(given, scale)}"
             )
             return other
     other = _beside_boundaries(given, exact, compare, derivative, seen)
@@ -230,7 +229,21 @@ def _scales(given: Given) -> tuple[float, ...]:
 
 def _at(given: Given, scale: float) -> Given:
     """What is under check at a multiple of the arguments; the gradients are still those at the point."""
-    return replace(given, args=[_scaled(a, scale) if k in given.positions else a for k, a in enumerate(given.args)])
+    args = [_scaled(a, _multiple(a, scale)) if k in given.positions else a for k, a in enumerate(given.args)]
+    return replace(given, args=args)
+
+
+def _multiple(value: Any, scale: float) -> float:
+    """The multiple of one argument: what has no negative entry, such as the width of a band, keeps its sign."""
+    return scale if np.any(np.real(as_array(value)) < 0) else abs(scale)
+
+
+def _multiples(given: Given, scale: float) -> str:
+    """The multiples in words: ``-1 times r``, ``-10 times r and 10 times d``."""
+    names: dict[float, list[str]] = {}
+    for k in given.positions:
+        names.setdefault(_multiple(given.args[k], scale), []).append(given.names[k])
+    return " and ".join(f"{factor:g} times {', '.join(row)}" for factor, row in names.items() if factor != 1)
 
 
 def _subject(given: Given, derivative: Derivative, as_arrays: bool) -> Subject:
