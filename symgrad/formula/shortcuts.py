@@ -184,20 +184,6 @@ def _short_greatest(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
     return _stands_for(t[0], shape, dtype) if params["dim"] == () else None
 
 
-def _short_norm(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
-    """The length of one entry is its absolute value."""
-    dims = params["dim"] if isinstance(params["dim"], tuple) else None
-    if (
-        not dims
-        or not isinstance(params["p"], (int, float))
-        or not params["p"]
-        or any(t[0].shape[k] != 1 for k in dims)
-    ):
-        return None
-    inner = t[0] if params["keepdim"] else apply(lookup("squeeze"), (t[0],), {"dim": dims})
-    return apply(lookup("abs"), (inner,), {})  # type: ignore[no-any-return]
-
-
 def _short_one_hot(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
     """Of classes with an axis of size 1 that was added, it is added to the rows."""
     if t[0].op.name != "unsqueeze":
@@ -232,7 +218,6 @@ def _short_put(t: Any, shape: Any, dtype: Any, params: Any) -> Term | None:
 SHORT |= {
     "getitem": _short_getitem,
     "put": _short_put,
-    "norm": _short_norm,
     "one_hot": _short_one_hot,
     "add": _short_add,
     "sub": _short_sub,

@@ -22,7 +22,9 @@ LARGEST = 400
 def has_halves(power: Term) -> bool:
     """Whether the exponent of a power is a whole or half number; any other power is read as a variable."""
     exponent = power.args[1].number
-    return not isinstance(exponent, (bool, complex, str, type(None))) and Fraction(exponent).denominator <= 2
+    if isinstance(exponent, (bool, complex, str, type(None))) or not math.isfinite(exponent):
+        return False
+    return Fraction(exponent).denominator <= 2
 
 
 class Unreadable(Exception):

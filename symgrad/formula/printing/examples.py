@@ -132,13 +132,24 @@ def _of_one(term: Term, letter: str, index: str) -> Term | None:
         params = with_sizes(t.op, t.params, lambda n: _at_one(n, letter))
         if not t.args:
             return make(t.op, (), params, tuple(_at_one(n, letter) for n in t.shape), t.dtype)
-        return t if args == t.args and params == t.params else t.op(*args, **params)
+        if args == t.args and params == t.params:
+            return t
+        made = t.op(*args, **params)
+        return _length(made) if t.op.name == "norm" else made
 
     try:
         (made,) = rebuilt([term], change)
     except (FormulaError, ValueError, TypeError, IndexError):
         return None
     return made if isinstance(made, Term) else None
+
+
+def _length(norm: Any) -> Any:
+    """A length, which is an absolute value where it is that of one entry."""
+    (array,), dims = norm.args, norm.params["dim"]
+    if not norm.params["p"] or any(array.shape[k] != 1 for k in dims):
+        return norm
+    return lookup("abs")(array if norm.params["keepdim"] else lookup("squeeze")(array, dim=dims))
 
 
 def _at_one(size: Any, letter: str) -> Any:

@@ -11,7 +11,7 @@ def plain(text: str) -> str:
     """A text with one sign for each thing; of a function it is the body, and loops in sums are indices.
 
     >>> plain("def g(x): return 2*sum(a[i]*x[i] for i in range(n))")
-    ' return 2*(sum_i (a_i *x_i ))'
+    ' return 2*(sum_i^(n) (a_i *x_i ))'
     >>> plain("y * t(A) %*% x"), plain("Transpose[A].x")
     ('y * (transpose(A) @ x)', 'Transpose[A]@x')
     """
