@@ -26,6 +26,7 @@ OTHERWISE = {
     "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v",
     "shifted_chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
     "legendre_polynomial_p",
+    "unique", "unique_consecutive",
     # Functions made of others in torch, too, of which the last is another one here.
     "adaptive_avg_pool2d", "adaptive_avg_pool3d", "dropout3d", "istft", "median",
     "normal", "prod", "sum", "tensorinv", "to_sparse",
@@ -33,6 +34,7 @@ OTHERWISE = {
     "empty", "empty_like", "new_empty", "new_empty_strided", "resize_",
     # Zeros of either sign, and digits that are left where the value is zero.
     "blackman_window", "ifft", "ihfft2", "layer_norm", "cond", "eigvalsh", "svdvals", "solve_triangular", "pca_lowrank",
+    "lobpcg", "nll_loss",
     # The last of the digits shown: torch's is the nearer one in neither of these.
     "matrix_exp",
     # Settings.

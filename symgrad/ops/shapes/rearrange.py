@@ -446,7 +446,10 @@ def sum_to_size(input: Any, *size: Any) -> Any:
     if lead < 0 or any(a not in (1, b) for a, b in zip(want, have[lead:], strict=True)):
         raise ShapeError(f"size {{{list(want)}}} is not expandable to size {{{list(have)}}}.")
     axes = (*range(lead), *(lead + k for k, (a, b) in enumerate(zip(want, have[lead:], strict=True)) if a == 1 != b))
-    return reshape(sum_op(input, dim=axes, keepdim=True), *want) if axes or not want else input
+    if not axes and want:
+        return input
+    summed = sum_op(input, dim=axes, keepdim=bool(want))
+    return reshape(summed, *want) if lead and want else summed
 
 
 @front("diagflat")
