@@ -138,6 +138,7 @@ def sleep_first(number):
     time.sleep(60)
 
 
+@pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called")  # where JAX was loaded by another test
 def test_processes():
     mp = sg.multiprocessing
     mp.spawn(double, (0,), nprocs=2, start_method="fork")
