@@ -230,7 +230,6 @@ class Located(Distribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.loc
 
     mode = mean

@@ -53,7 +53,6 @@ class ContinuousBernoulli(Odds):
         self._take_chance(probs, logits, validate_args)
 
     def expand(self, batch_shape: Any) -> Any:
-        """The same distributions in a larger batch."""
         made = super().expand(batch_shape)
         made._lims = self._lims
         return made
@@ -76,14 +75,12 @@ class ContinuousBernoulli(Odds):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self._moment(
             lambda x: 0.5 + x / 12 - x.pow(3) / 720, lambda x: 0.5 + 0.5 / (x / 2).tanh() - x.reciprocal()
         )
 
     @property
     def variance(self) -> Any:
-        """The variance."""
 
         def exact(x: Any) -> Any:
             t = (x / 2).tanh()
@@ -93,22 +90,18 @@ class ContinuousBernoulli(Odds):
 
     @property
     def stddev(self) -> Any:
-        """The standard deviation."""
         return self.variance.sqrt()
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         return self.icdf(rand(self._extended_shape(sample_shape), dtype=self.probs.dtype))
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density at ``value``."""
         self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
         loss = _functional["binary_cross_entropy_with_logits"](logits, value, reduction="none")
         return self._log_norm() - loss
 
     def cdf(self, value: Any) -> Any:
-        """The probability of at most ``value``."""
         self._validate_sample(value)
         v = value.clamp(min=0, max=1)
 
@@ -121,7 +114,6 @@ class ContinuousBernoulli(Odds):
         return self._at(lambda x: v - x * v * (1 - v) * (0.5 - x * (1 - 2 * v) / 12), exact)
 
     def icdf(self, value: Any) -> Any:
-        """The quantile of a probability."""
 
         def exact(x: Any) -> Any:
             """log(1 - s + s e⁻ᵃ)/-a for a = |x|: by what is left of 1, where that is little."""
@@ -135,7 +127,6 @@ class ContinuousBernoulli(Odds):
         return self._at(lambda x: value + x * value * (1 - value) * (0.5 + x * (1 - 2 * value) / 6), exact)
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return _functional["softplus"](self.logits) - self.logits * self.mean - self._log_norm()
 
 
@@ -170,12 +161,10 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self._moment(1)
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return self._moment(2) - self.mean.pow(2)
 
     @property
@@ -187,7 +176,6 @@ class Kumaraswamy(TransformedDistribution):
         return _where(inside, odds.pow(1 / a), math.nan)
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         a, b = self.concentration1, self.concentration0
         return (1 - 1 / b) + (1 - 1 / a) * ((b + 1).digamma() + np.euler_gamma) - a.log() - b.log()
 
@@ -234,7 +222,6 @@ class GeneralizedPareto(Distribution):
 
     @property
     def mode(self) -> Any:
-        """The value of the largest density."""
         return self.loc
 
     @property
@@ -245,7 +232,6 @@ class GeneralizedPareto(Distribution):
         return _where(self.concentration < 0.5, found, math.nan)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         return self.icdf(rand(self._extended_shape(sample_shape), dtype=self.loc.dtype))
 
     def log_survival_function(self, value: Any) -> Any:
@@ -256,7 +242,6 @@ class GeneralizedPareto(Distribution):
         return self._at(lambda c: c * near.pow(2) * (0.5 - c * near / 3) - z, lambda c: -(c * z).log1p() / c)
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density at ``value``."""
         self._validate_sample(value)
         z = (value - self.loc) / self.scale
 
@@ -274,16 +259,13 @@ class GeneralizedPareto(Distribution):
         return (-self.log_survival_function(value).exp()).log1p()
 
     def cdf(self, value: Any) -> Any:
-        """The probability of at most ``value``."""
         return -self.log_survival_function(value).expm1()
 
     def icdf(self, value: Any) -> Any:
-        """The quantile of a probability."""
         logs = (-value).log1p()
         near = _finite(logs)
         away = self._at(lambda c: c * near.pow(2) * (0.5 - c * near / 6) - logs, lambda c: (-c * logs).expm1() / c)
         return self.loc + self.scale * away
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return self.scale.log() + self.concentration + 1

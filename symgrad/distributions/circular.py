@@ -46,7 +46,6 @@ class VonMises(Distribution):
         return 1 - _i1e(self.concentration) / _i0e(self.concentration)
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
         self._validate_sample(value)
         return self.concentration * ((value - self.loc).cos() - 1) - (math.tau * _i0e(self.concentration)).log()
 

@@ -46,7 +46,6 @@ class Independent(Distribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.base_dist.mean
 
     @property
@@ -56,29 +55,23 @@ class Independent(Distribution):
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return self.base_dist.variance
 
     def expand(self, batch_shape: Any) -> Independent:
-        """The same distributions in a larger batch."""
         inner = tuple(self.event_shape)[: self.reinterpreted_batch_ndims]
         base = self.base_dist.expand((*batch_shape, *inner))
         return Independent(base, self.reinterpreted_batch_ndims, validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
         return self._added(self.base_dist.log_prob(value))
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return self._added(self.base_dist.entropy())
 
     def _added(self, value: Any) -> Any:
@@ -130,23 +123,19 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return (self._weights() * self.component_distribution.mean).sum(-1 - self._event_ndims)
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         axis, parts, weights = -1 - self._event_ndims, self.component_distribution, self._weights()
         inside = (weights * parts.variance).sum(axis)
         return inside + (weights * (parts.mean - self.mean.unsqueeze(axis)).pow(2.0)).sum(axis)
 
     def expand(self, batch_shape: Any) -> MixtureSameFamily:
-        """The same distributions in a larger batch."""
         parts = self.component_distribution.expand((*batch_shape, self._count))
         return MixtureSameFamily(self.mixture_distribution.expand(batch_shape), parts, validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         with no_grad():
             axis, event = len(sample_shape) + len(self.batch_shape), tuple(self.event_shape)
             places = self.mixture_distribution.sample(sample_shape)
@@ -155,13 +144,11 @@ class MixtureSameFamily(Distribution):
             return values.gather(axis, places).squeeze(axis)
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
         self._validate_sample(value)
         logs = self.component_distribution.log_prob(value.unsqueeze(-1 - self._event_ndims))
         return (logs + self.mixture_distribution.logits.log_softmax(-1)).logsumexp(-1)
 
     def cdf(self, value: Any) -> Any:
-        """The probability of at most ``value``."""
         below = self.component_distribution.cdf(value.unsqueeze(-1 - self._event_ndims))
         return (below * self.mixture_distribution.probs).sum(-1)
 

@@ -36,7 +36,6 @@ class Uniform(Distribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return (self.high + self.low) / 2
 
     @property
@@ -46,36 +45,29 @@ class Uniform(Distribution):
 
     @property
     def stddev(self) -> Any:
-        """The standard deviation."""
         return (self.high - self.low) / 12**0.5
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return (self.high - self.low).pow(2) / 12
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         part = rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
         return self.low + part * (self.high - self.low)
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
         self._validate_sample(value)
         inside = self.low.le(value) & self.high.gt(value)
         return FUNCTIONS["where"](inside, -(self.high - self.low).log(), -math.inf)
 
     def cdf(self, value: Any) -> Any:
-        """The probability of at most ``value``."""
         self._validate_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Any) -> Any:
-        """The quantile of a probability."""
         return value * (self.high - self.low) + self.low
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return (self.high - self.low).log()
 
     @property
@@ -102,41 +94,33 @@ class Exponential(Distribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.rate.reciprocal()
 
     stddev = mean
 
     @property
     def mode(self) -> Any:
-        """The value of the largest density."""
         return self.rate.detach() * 0
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return self.rate.pow(-2)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         return room(self._extended_shape(sample_shape), self.rate).exponential_() / self.rate
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
         self._validate_sample(value)
         return self.rate.log() - self.rate * value
 
     def cdf(self, value: Any) -> Any:
-        """The probability of at most ``value``."""
         self._validate_sample(value)
         return 1 - (-self.rate * value).exp()
 
     def icdf(self, value: Any) -> Any:
-        """The quantile of a probability."""
         return -(-value).log1p() / self.rate
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return 1 - self.rate.log()
 
 
@@ -150,37 +134,30 @@ class Laplace(Located):
 
     @property
     def stddev(self) -> Any:
-        """The standard deviation."""
         return 2**0.5 * self.scale
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return 2 * self.scale.pow(2)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         u = room(self._extended_shape(sample_shape), self.loc).uniform_(finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
         self._validate_sample(value)
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def cdf(self, value: Any) -> Any:
-        """The probability of at most ``value``."""
         self._validate_sample(value)
         away = value - self.loc
         return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
 
     def icdf(self, value: Any) -> Any:
-        """The quantile of a probability."""
         away = value - 0.5
         return self.loc - self.scale * away.sign() * (-2 * away.abs()).log1p()
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return 1 + (2 * self.scale).log()
 
 
@@ -199,7 +176,6 @@ class Cauchy(Located):
 
     @property
     def mode(self) -> Any:
-        """The value of the largest density."""
         return self.loc
 
     @property
@@ -208,23 +184,18 @@ class Cauchy(Located):
         return creation.full(tuple(self._extended_shape(())), math.inf, dtype=self.loc.dtype)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         return self.loc + room(self._extended_shape(sample_shape), self.loc).cauchy_() * self.scale
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density at ``value``."""
         self._validate_sample(value)
         return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
 
     def cdf(self, value: Any) -> Any:
-        """The probability of at most ``value``."""
         self._validate_sample(value)
         return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
 
     def icdf(self, value: Any) -> Any:
-        """The quantile of a probability."""
         return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return math.log(4 * math.pi) + self.scale.log()

@@ -36,34 +36,28 @@ class Geometric(Odds):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return 1.0 / self.probs - 1.0
 
     @property
     def mode(self) -> Any:
-        """The most probable count."""
         return self.probs.detach() * 0
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return (1.0 / self.probs - 1.0) / self.probs
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         with no_grad():
             u = room(self._extended_shape(sample_shape), self.probs).uniform_(finfo(self.probs.dtype).tiny, 1)
             return (u.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the probability of ``value``."""
         self._validate_sample(value)
         value, probs = broadcast_all(value, self.probs)
         probs = _where((probs == 1) & (value == 0), 0.0, probs)
         return value * (-probs).log1p() + self.probs.log()
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return _functional["binary_cross_entropy_with_logits"](self.logits, self.probs, reduction="none") / self.probs
 
 
@@ -75,7 +69,6 @@ class _Trials(Odds):
         return "total_count", self._name
 
     def expand(self, batch_shape: Any) -> Any:
-        """The same distributions in a larger batch."""
         wide = {self._name: self.__dict__[self._name].expand(batch_shape)}
         return type(self)(self.total_count.expand(batch_shape), **wide, validate_args=False)
 
@@ -104,27 +97,22 @@ class Binomial(_Trials):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.total_count * self.probs
 
     @property
     def mode(self) -> Any:
-        """The most probable count."""
         return FUNCTIONS["minimum"](((self.total_count + 1) * self.probs).floor(), self.total_count)
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return FUNCTIONS["binomial"](self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the probability of ``value``."""
         self._validate_sample(value)
         n, logits = self.total_count, self.logits
         at_zero = (logits.clamp(min=0) + logits - logits.clamp(max=0)) / 2  # half of the slope at 0, as torch has it
@@ -165,27 +153,22 @@ class NegativeBinomial(_Trials):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.total_count * self.logits.exp()
 
     @property
     def mode(self) -> Any:
-        """The most probable count."""
         return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return self.mean / (-self.logits).sigmoid()
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         with no_grad():
             rates = Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
             return FUNCTIONS["poisson"](rates.sample(sample_shape))
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the probability of ``value``."""
         self._validate_sample(value)
         n, logsigmoid = self.total_count, _functional["logsigmoid"]
         logs = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
@@ -214,33 +197,27 @@ class Multinomial(OfCategories):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.probs * self.total_count
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return self.total_count * self.probs * (1 - self.probs)
 
     def expand(self, batch_shape: Any) -> Multinomial:
-        """The same distributions in a larger batch."""
         return Multinomial(self.total_count, **self._wide(batch_shape), validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         places = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
         counts: Any = creation.zeros(tuple(self._extended_shape(sample_shape)), dtype=self.probs.dtype)
         return counts.scatter_add_(-1, places, places.new_ones(tuple(places.shape)).to(self.probs.dtype))
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the probability of ``value``."""
         self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
         logits = _where((value == 0) & (logits == -math.inf), 0.0, logits)
         return (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1) + (logits * value).sum(-1)
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         n = float(self.total_count)
         parts = Binomial(self.total_count, probs=self.probs)
         counts = parts.enumerate_support(expand=False)[1:]

@@ -65,7 +65,6 @@ class Chances(Distribution):
         return self.__dict__[self._name].shape  # type: ignore[no-any-return]
 
     def expand(self, batch_shape: Any) -> Any:
-        """The same distributions in a larger batch."""
         given = self.__dict__[self._name]
         shape = (*batch_shape, *given.shape[len(self.batch_shape) :])
         return type(self)(**{self._name: given.expand(shape)}, validate_args=False)
@@ -117,7 +116,6 @@ class Bernoulli(Odds):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.probs
 
     @property
@@ -129,26 +127,21 @@ class Bernoulli(Odds):
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return self.probs * (1 - self.probs)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         with no_grad():
             return FUNCTIONS["bernoulli"](self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
         self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
         return -_cross_entropy(logits, value, reduction="none")
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return _cross_entropy(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """Both values along a new first axis."""
         return self._along_first(creation.tensor([0, 1], dtype=self.probs.dtype), expand)
 
 
@@ -185,36 +178,30 @@ class Categorical(Chances):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return creation.full(tuple(self.batch_shape), float("nan"), dtype=self.probs.dtype)
 
     variance = mean
 
     @property
     def mode(self) -> Any:
-        """The most probable place."""
         return self.probs.argmax(-1)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         shape = Shape(sample_shape)
         with no_grad():
             rows = self.probs.reshape(-1, self._num_events)
             return FUNCTIONS["multinomial"](rows, shape.numel(), True).T.reshape(self._extended_shape(shape))
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
         self._validate_sample(value)
         value, logs = FUNCTIONS["broadcast_tensors"](value.long().unsqueeze(-1), self.logits)
         return logs.gather(-1, value[..., :1]).squeeze(-1)
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         logs = self.logits.clamp(min=finfo(self.logits.dtype).min)
         return -(logs * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """All places along a new first axis."""
         return self._along_first(creation.tensor(list(range(self._num_events))), expand)
 
     @property
@@ -240,23 +227,19 @@ class Poisson(Distribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.rate
 
     variance = mean
 
     @property
     def mode(self) -> Any:
-        """The most probable count."""
         return self.rate.floor()
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         with no_grad():
             return FUNCTIONS["poisson"](self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
         self._validate_sample(value)
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()

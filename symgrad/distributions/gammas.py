@@ -35,40 +35,33 @@ class Gamma(Distribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.concentration / self.rate
 
     @property
     def mode(self) -> Any:
-        """The value of the largest density."""
         return ((self.concentration - 1) / self.rate).clamp(min=0)
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return self.concentration / self.rate.pow(2)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         shape = self._extended_shape(sample_shape)
         value = standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         value.detach().clamp_(min=finfo(value.dtype).tiny)
         return value
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density at ``value``."""
         value = as_tensor(value, dtype=self.rate.dtype)
         self._validate_sample(value)
         a, rate = self.concentration, self.rate
         return _xlogy(a, rate) + _xlogy(a - 1, value) - rate * value - a.lgamma()
 
     def cdf(self, value: Any) -> Any:
-        """The probability of at most ``value``."""
         self._validate_sample(value)
         return SPACES["special"]["gammainc"](self.concentration, self.rate * value)
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         a = self.concentration
         return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
 
@@ -113,7 +106,6 @@ class Dirichlet(Distribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.concentration / self.concentration.sum(-1, keepdim=True)
 
     @property
@@ -127,12 +119,10 @@ class Dirichlet(Distribution):
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         total = self.concentration.sum(-1, keepdim=True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def expand(self, batch_shape: Any) -> Dirichlet:
-        """The same distributions in a larger batch."""
         return Dirichlet(self.concentration.expand((*batch_shape, *self.event_shape)), validate_args=False)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
@@ -140,13 +130,11 @@ class Dirichlet(Distribution):
         return sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density at ``value``."""
         self._validate_sample(value)
         a = self.concentration
         return _xlogy(a - 1.0, value).sum(-1) + a.sum(-1).lgamma() - a.lgamma().sum(-1)
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         a, k = self.concentration, self.concentration.shape[-1]
         total = a.sum(-1)
         logs = a.lgamma().sum(-1) - total.lgamma()
@@ -185,17 +173,14 @@ class Beta(Distribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.concentration1 / (self.concentration1 + self.concentration0)
 
     @property
     def mode(self) -> Any:
-        """The value of the largest density."""
         return self._dirichlet.mode[..., 0]
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         a, b = self.concentration1, self.concentration0
         return a * b / ((a + b).pow(2) * (a + b + 1))
 
@@ -204,12 +189,10 @@ class Beta(Distribution):
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density at ``value``."""
         self._validate_sample(value)
         return self._dirichlet.log_prob(FUNCTIONS["stack"]([value, 1.0 - value], -1))
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return self._dirichlet.entropy()
 
 
@@ -241,7 +224,6 @@ class StudentT(Distribution):
 
     @property
     def mode(self) -> Any:
-        """The value of the largest density."""
         return self.loc
 
     @property
@@ -252,12 +234,10 @@ class StudentT(Distribution):
         return _where(self.df > 2, self.scale.pow(2) * finite / (finite - 2), wide.to(self.df.dtype))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         noise = room(self._extended_shape(sample_shape), self.df).normal_()
         return self.loc + self.scale * (noise * (self._chi2.rsample(sample_shape) / self.df).rsqrt())
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density at ``value``."""
         self._validate_sample(value)
         y, df = (value - self.loc) / self.scale, self.df
         total = self.scale.log() + 0.5 * df.log() + 0.5 * math.log(math.pi)
@@ -265,7 +245,6 @@ class StudentT(Distribution):
         return -0.5 * (df + 1.0) * (y**2.0 / df).log1p() - total
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         half, more = 0.5 * self.df, 0.5 * (self.df + 1)
         log_beta = half.lgamma() + math.lgamma(0.5) - more.lgamma()
         return self.scale.log() + more * (more.digamma() - half.digamma()) + 0.5 * self.df.log() + log_beta
@@ -307,13 +286,11 @@ class FisherSnedecor(Distribution):
         return 2 * df2.pow(2) * (df1 + df2 - 2) / (df1 * (df2 - 2).pow(2) * (df2 - 4))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         above, below = (gamma.rsample(sample_shape) for gamma in self._gammas)
         tiny = finfo(below.dtype).tiny
         return (above / below.clamp(min=tiny)).clamp(min=tiny)
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density at ``value``."""
         self._validate_sample(value)
         a, b, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
         logs = (a + b).lgamma() - a.lgamma() - b.lgamma()

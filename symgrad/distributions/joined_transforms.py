@@ -90,7 +90,6 @@ class CatTransform(_Joined):
         return constraints.cat([part.codomain for part in self.transforms], self.dim, self.lengths)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """The same with another ``cache_size``."""
         if self._cache_size == cache_size:
             return self
         return CatTransform(self.transforms, self.dim, self.lengths, cache_size)
@@ -131,7 +130,6 @@ class StackTransform(_Joined):
         return constraints.stack([part.codomain for part in self.transforms], self.dim)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """The same with another ``cache_size``."""
         return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
 
     def _parts(self, value: Any) -> list[Any]:

@@ -43,7 +43,6 @@ class LKJCholesky(Distribution):
         super().__init__(self.concentration.shape, (dim, dim), validate_args=validate_args)
 
     def expand(self, batch_shape: Any) -> LKJCholesky:
-        """The same distributions in a larger batch."""
         return LKJCholesky(self.dim, self.concentration.expand(tuple(batch_shape)), validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:
@@ -61,7 +60,6 @@ class LKJCholesky(Distribution):
             return rows + left.diag_embed()
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
         self._validate_sample(value)
         n = self.dim
         powers = 2 * (self.concentration - 1).unsqueeze(-1) + n - arange(2, n + 1)
@@ -118,7 +116,6 @@ class Wishart(Spread):
         return {**self._of_matrices, "df": constraints.greater_than(self.event_shape[-1] - 1)}
 
     def expand(self, batch_shape: Any) -> Wishart:
-        """The same distributions in a larger batch."""
         factor = self.scale_tril.expand((*batch_shape, *self.event_shape))
         return Wishart(self.df.expand(tuple(batch_shape)), scale_tril=factor, validate_args=False)
 
@@ -131,7 +128,6 @@ class Wishart(Spread):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.df[..., None, None] * self.covariance_matrix
 
     @property
@@ -169,7 +165,6 @@ class Wishart(Spread):
         return sample
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
         self._validate_sample(value)
         n, factor = self.event_shape[-1], self.scale_tril
         logs = (self.df - n - 1) / 2 * SPACES["linalg"]["slogdet"](value)[1]
@@ -180,7 +175,6 @@ class Wishart(Spread):
         return FUNCTIONS["mvlgamma"](self.df / 2, self.event_shape[-1])
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         n = self.event_shape[-1]
         widths = (n + 1) * (n * _LOG2 / 2 + self._half_log_det())
         return widths + self._scale() - (self.df - n - 1) / 2 * self._digammas() + self.df * n / 2

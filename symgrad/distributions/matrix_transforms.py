@@ -119,7 +119,6 @@ class CorrCholeskyTransform(Transform):
         return slopes.sum(-1) + tril_matrix_to_vec(self._left(y), -2).log().sum(-1) / 2
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of the value for one of ``x``."""
         if not len(shape):
             raise ArgumentError("Too few dimensions on input")
         n = (1 + math.isqrt(1 + 8 * shape[-1])) // 2
@@ -128,7 +127,6 @@ class CorrCholeskyTransform(Transform):
         return Shape((*shape[:-1], n, n))
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of ``x`` for one of the value."""
         if len(shape) < 2:
             raise ArgumentError("Too few dimensions on input")
         if shape[-2] != shape[-1]:

@@ -26,41 +26,33 @@ class Normal(Located):
 
     @property
     def stddev(self) -> Any:
-        """The standard deviation."""
         return self.scale
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return self.scale.pow(2)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         shape = self._extended_shape(sample_shape)
         with no_grad():
             return FUNCTIONS["normal"](self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         noise = room(self._extended_shape(sample_shape), self.loc).normal_()
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
         self._validate_sample(value)
         return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value: Any) -> Any:
-        """The probability of at most ``value``."""
         self._validate_sample(value)
         return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
 
     def icdf(self, value: Any) -> Any:
-        """The quantile of a probability."""
         return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
 
@@ -83,46 +75,37 @@ class LogNormal(Distribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return (self.loc + self.scale.pow(2) / 2).exp()
 
     @property
     def mode(self) -> Any:
-        """The value of the largest density."""
         return (self.loc - self.scale.square()).exp()
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         squares = self.scale.pow(2)
         return squares.expm1() * (2 * self.loc + squares).exp()
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         with no_grad():
             return self.base_dist.sample(sample_shape).exp()
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         return self.base_dist.rsample(sample_shape).exp()
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
         self._validate_sample(value)
         logs = value.log()
         return self.base_dist.log_prob(logs) - logs
 
     def cdf(self, value: Any) -> Any:
-        """The probability of at most ``value``."""
         self._validate_sample(value)
         return self.base_dist.cdf(value.log())
 
     def icdf(self, value: Any) -> Any:
-        """The quantile of a probability."""
         return self.base_dist.icdf(value).exp()
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return self.base_dist.entropy() + self.loc
 
 
@@ -197,7 +180,6 @@ class NormalVectors(Distribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.loc
 
     mode = mean
@@ -212,13 +194,11 @@ class NormalVectors(Distribution):
         raise NotImplementedError
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
         self._validate_sample(value)
         squares = self._widths((value - self.loc).unsqueeze(-1))
         return -0.5 * (self.event_shape[0] * math.log(2 * math.pi) + squares) - self._half_log_det()
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return 0.5 * self.event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
 
 
@@ -258,18 +238,15 @@ class MultivariateNormal(Spread, NormalVectors):
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return self._factor.pow(2).sum(-1)
 
     def expand(self, batch_shape: Any) -> MultivariateNormal:
-        """The same distributions in a larger batch."""
         shape = (*batch_shape, *self.event_shape)
         return MultivariateNormal(
             self.loc.expand(shape), scale_tril=self._factor.expand((*shape, *self.event_shape)), validate_args=False
         )
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         noise = room(self._extended_shape(sample_shape), self.loc).normal_()
         return self.loc + _batch_mv(self._factor, noise)
 
@@ -320,7 +297,6 @@ class LowRankMultivariateNormal(NormalVectors):
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return self.cov_factor.pow(2).sum(-1) + self.cov_diag
 
     @property
@@ -340,7 +316,6 @@ class LowRankMultivariateNormal(NormalVectors):
         return self.cov_diag.reciprocal().diag_embed() - A.mT @ A
 
     def expand(self, batch_shape: Any) -> LowRankMultivariateNormal:
-        """The same distributions in a larger batch."""
         shape = (*batch_shape, *self.event_shape)
         factor = self.cov_factor.expand((*shape, self.cov_factor.shape[-1]))
         return LowRankMultivariateNormal(
@@ -348,7 +323,6 @@ class LowRankMultivariateNormal(NormalVectors):
         )
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         shape = self._extended_shape(sample_shape)
         of_factor = room((*shape[:-1], self.cov_factor.shape[-1]), self.loc).normal_()
         of_diagonal = room(shape, self.loc).normal_()

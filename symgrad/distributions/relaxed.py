@@ -65,41 +65,33 @@ class OneHotCategorical(OfCategories):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.probs
 
     @property
     def mode(self) -> Any:
-        """The most probable vector."""
         return self._one_hot(self.probs.argmax(-1))
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return self.probs * (1 - self.probs)
 
     def expand(self, batch_shape: Any) -> Any:
-        """The same distributions in a larger batch."""
         return type(self)(**self._wide(batch_shape), validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         return self._one_hot(self._categorical.sample(sample_shape))
 
     def _one_hot(self, places: Any) -> Any:
         return SPACES["nn.functional"]["one_hot"](places, self.event_shape[0]).to(self.probs.dtype)
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the probability of ``value``."""
         self._validate_sample(value)
         return self._categorical.log_prob(value.max(-1)[1])
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return self._categorical.entropy()
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        """All vectors along a new first axis."""
         n, batch = self.event_shape[0], tuple(self.batch_shape)
         eye: Any = creation.eye(n, dtype=self.probs.dtype)
         rows = eye.reshape((n, *(1 for _ in batch), n))
@@ -117,7 +109,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     has_rsample = True
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         probs = self.probs
         return self.sample(sample_shape) + (probs - probs.detach())
 
@@ -139,17 +130,14 @@ class ExpRelaxedCategorical(OfCategories):
         self._choose(probs, logits, validate_args)
 
     def expand(self, batch_shape: Any) -> ExpRelaxedCategorical:
-        """The same distributions in a larger batch."""
         return ExpRelaxedCategorical(self.temperature, **self._wide(batch_shape), validate_args=False)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         chances = inside(rand(self._extended_shape(sample_shape), dtype=self.logits.dtype))
         scores = (self.logits - (-chances.log()).log()) / self.temperature
         return scores - scores.logsumexp(-1, keepdim=True)
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density at ``value``."""
         self._validate_sample(value)
         count, t = self.event_shape[0], self.temperature
         logits, value = broadcast_all(self.logits, value)
@@ -176,19 +164,16 @@ class LogitRelaxedBernoulli(Odds):
         self._take_chance(probs, logits, validate_args)
 
     def expand(self, batch_shape: Any) -> LogitRelaxedBernoulli:
-        """The same distributions in a larger batch."""
         wide = {self._name: self.__dict__[self._name].expand(batch_shape)}
         return LogitRelaxedBernoulli(self.temperature, **wide, validate_args=False)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         shape = self._extended_shape(sample_shape)
         probs = inside(self.probs.expand(shape))
         noise = inside(rand(shape, dtype=probs.dtype))
         return (noise.log() - (-noise).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density at ``value``."""
         self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
         away = logits - value.mul(self.temperature)

@@ -77,7 +77,6 @@ class TransformedDistribution(Distribution):
         return self.base_dist.has_rsample  # type: ignore[no-any-return]
 
     def expand(self, batch_shape: Any) -> Any:
-        """The same distributions in a larger batch."""
         if type(self) is not TransformedDistribution:
             return super().expand(batch_shape)
         shape = Shape((*batch_shape, *self.event_shape))
@@ -87,12 +86,10 @@ class TransformedDistribution(Distribution):
         return TransformedDistribution(base, self.transforms, validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:
-        """Values without gradient, of shape ``sample_shape + batch_shape + event_shape``."""
         with no_grad():
             return self._through(self.base_dist.sample(sample_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values by which the parameters can be differentiated."""
         return self._through(self.base_dist.rsample(sample_shape))
 
     def _through(self, x: Any) -> Any:
@@ -101,7 +98,6 @@ class TransformedDistribution(Distribution):
         return x
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density, or of the probability, at ``value``."""
         self._validate_sample(value)
         ndim, logs = len(self.event_shape), 0.0
         for part in reversed(self.transforms):
@@ -112,7 +108,6 @@ class TransformedDistribution(Distribution):
         return logs + sum_rightmost(self.base_dist.log_prob(value), ndim - len(self.base_dist.event_shape))
 
     def cdf(self, value: Any) -> Any:
-        """The probability of at most ``value``."""
         for part in reversed(self.transforms):
             value = part.inv(value)
         if self._validate_args:
@@ -120,7 +115,6 @@ class TransformedDistribution(Distribution):
         return self._risen(self.base_dist.cdf(value))
 
     def icdf(self, value: Any) -> Any:
-        """The quantile of a probability."""
         return self._through(self.base_dist.icdf(self._risen(value)))
 
     def _risen(self, chance: Any) -> Any:
@@ -142,25 +136,20 @@ class _Half(TransformedDistribution):
 
     @property
     def mode(self) -> Any:
-        """The value of the largest density."""
         return self.scale.detach() * 0
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density at ``value``."""
         self._validate_sample(value)
         return _where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     def cdf(self, value: Any) -> Any:
-        """The probability of at most ``value``."""
         self._validate_sample(value)
         return 2 * self.base_dist.cdf(value) - 1
 
     def icdf(self, value: Any) -> Any:
-        """The quantile of a probability."""
         return self.base_dist.icdf((value + 1) / 2)
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return self.base_dist.entropy() - math.log(2)
 
 
@@ -177,12 +166,10 @@ class HalfNormal(_Half):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return self.scale.pow(2) * (1 - 2 / math.pi)
 
 
@@ -229,32 +216,26 @@ class Gumbel(TransformedDistribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.loc + self.scale * np.euler_gamma
 
     @property
     def mode(self) -> Any:
-        """The value of the largest density."""
         return self.loc
 
     @property
     def stddev(self) -> Any:
-        """The standard deviation."""
         return (math.pi / math.sqrt(6)) * self.scale
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         return self.stddev.pow(2)
 
     def log_prob(self, value: Any) -> Any:
-        """The log of the density at ``value``."""
         self._validate_sample(value)
         y = (self.loc - value) / self.scale
         return y - y.exp() - self.scale.log()
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return self.scale.log() + (1 + np.euler_gamma)
 
 
@@ -278,22 +259,18 @@ class Weibull(TransformedDistribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         return self.scale * (1 + self.concentration_reciprocal).lgamma().exp()
 
     @property
     def mode(self) -> Any:
-        """The value of the largest density."""
         return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration.reciprocal()
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         squares = (1 + 2 * self.concentration_reciprocal).lgamma().exp()
         return self.scale.pow(2) * (squares - (2 * (1 + self.concentration_reciprocal).lgamma()).exp())
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         part = self.concentration_reciprocal
         return np.euler_gamma * (1 - part) + (self.scale * part).log() + 1
 
@@ -320,23 +297,19 @@ class Pareto(TransformedDistribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         a = _where(self.alpha > 1, self.alpha, math.nan)
         return _where(self.alpha > 1, a * self.scale / (a - 1), math.inf)
 
     @property
     def mode(self) -> Any:
-        """The value of the largest density."""
         return self.scale
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         a = _where(self.alpha > 2, self.alpha, math.nan)
         return _where(self.alpha > 2, self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2)), math.inf)
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
 
 
@@ -367,24 +340,20 @@ class InverseGamma(TransformedDistribution):
 
     @property
     def mean(self) -> Any:
-        """The expected value."""
         a = self.concentration
         return _where(a > 1, self.rate / (_where(a > 1, a, math.nan) - 1), math.inf)
 
     @property
     def mode(self) -> Any:
-        """The value of the largest density."""
         return self.rate / (self.concentration + 1)
 
     @property
     def variance(self) -> Any:
-        """The variance."""
         a = self.concentration
         b = _where(a > 2, a, math.nan)
         return _where(a > 2, self.rate.square() / ((b - 1).square() * (b - 2)), math.inf)
 
     def entropy(self) -> Any:
-        """The entropy in nats."""
         a = self.concentration
         return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
 
@@ -416,7 +385,6 @@ class LogisticNormal(TransformedDistribution):
         return self.base_dist.base_dist.scale
 
     def expand(self, batch_shape: Any) -> LogisticNormal:
-        """The same distributions in a larger batch."""
         shape = (*batch_shape, self.event_shape[0] - 1)
         return LogisticNormal(self.loc.expand(shape), self.scale.expand(shape), validate_args=False)
 
@@ -447,7 +415,6 @@ class _Relaxed(TransformedDistribution):
         return self.base_dist.logits
 
     def expand(self, batch_shape: Any) -> Any:
-        """The same distributions in a larger batch."""
         name = self.base_dist._name
         wide = self.base_dist.expand(batch_shape)
         return type(self)(self.temperature, **{name: getattr(wide, name)}, validate_args=False)

@@ -184,19 +184,16 @@ class ComposeTransform(Transform):
 
     @property
     def sign(self) -> Any:
-        """1 where it rises, -1 where it falls."""
         return functools.reduce(operator.mul, (part.sign for part in self.parts), 1)
 
     @property
     def inv(self) -> Any:
-        """The inverse."""
         if self._inv is None:
             self._inv = ComposeTransform([part.inv for part in reversed(self.parts)])
             self._inv._inv = self
         return self._inv
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """The same with another ``cache_size``."""
         return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size=cache_size)
 
     def __eq__(self, other: object) -> bool:
@@ -225,13 +222,11 @@ class ComposeTransform(Transform):
         return total
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of the value for one of ``x``."""
         for part in self.parts:
             shape = part.forward_shape(shape)
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of ``x`` for one of the value."""
         for part in reversed(self.parts):
             shape = part.inverse_shape(shape)
         return shape
@@ -252,7 +247,6 @@ class IndependentTransform(Transform):
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """The same with another ``cache_size``."""
         if self._cache_size == cache_size:
             return self
         return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size=cache_size)
@@ -274,7 +268,6 @@ class IndependentTransform(Transform):
 
     @property
     def sign(self) -> Any:
-        """1 where it rises, -1 where it falls."""
         return self.base_transform.sign
 
     def _call(self, x: Any) -> Any:
@@ -292,11 +285,9 @@ class IndependentTransform(Transform):
         return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of the value for one of ``x``."""
         return self.base_transform.forward_shape(shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of ``x`` for one of the value."""
         return self.base_transform.inverse_shape(shape)
 
     def __repr__(self) -> str:
@@ -315,7 +306,6 @@ class ReshapeTransform(Transform):
             raise ArgumentError("in_shape, out_shape have different numbers of elements")
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """The same with another ``cache_size``."""
         if self._cache_size == cache_size:
             return self
         return ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
@@ -341,11 +331,9 @@ class ReshapeTransform(Transform):
         return x.new_zeros(tuple(x.shape[: x.dim() - len(self.in_shape)]))
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of the value for one of ``x``."""
         return self._exchanged(shape, self.in_shape, self.out_shape)
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of ``x`` for one of the value."""
         return self._exchanged(shape, self.out_shape, self.in_shape)
 
     @staticmethod

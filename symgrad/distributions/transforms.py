@@ -61,7 +61,6 @@ class ExpTransform(Transform):
         return y.log()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:  # noqa: ARG002
-        """The logarithm of the slope."""
         return x
 
 
@@ -76,12 +75,10 @@ class PowerTransform(Transform):
         (self.exponent,) = broadcast_all(exponent)
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """The same with another ``cache_size``."""
         return self if self._cache_size == cache_size else PowerTransform(self.exponent, cache_size=cache_size)
 
     @property
     def sign(self) -> Any:
-        """1 where it rises, -1 where it falls."""
         return self.exponent.sign()
 
     def __eq__(self, other: object) -> bool:
@@ -96,11 +93,9 @@ class PowerTransform(Transform):
         return y.pow(1 / self.exponent)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The logarithm of the slope."""
         return (self.exponent * y / x).abs().log()
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of the value for one of ``x``."""
         return Shape(broadcast_shapes(tuple(shape), tuple(self.exponent.shape)))
 
     inverse_shape = forward_shape
@@ -126,7 +121,6 @@ class SigmoidTransform(Transform):
         return y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:  # noqa: ARG002
-        """The logarithm of the slope."""
         return -_softplus(-x) - _softplus(x)
 
 
@@ -143,7 +137,6 @@ class SoftplusTransform(Transform):
         return (-y).expm1().neg().log() + y
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:  # noqa: ARG002
-        """The logarithm of the slope."""
         return -_softplus(-x)
 
 
@@ -160,7 +153,6 @@ class TanhTransform(Transform):
         return y.atanh()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:  # noqa: ARG002
-        """The logarithm of the slope."""
         return 2.0 * (math.log(2.0) - x - _softplus(-2.0 * x))
 
 
@@ -198,7 +190,6 @@ class AffineTransform(Transform):
     codomain = domain
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """The same with another ``cache_size``."""
         if self._cache_size == cache_size:
             return self
         return AffineTransform(self.loc, self.scale, self._event_dim, cache_size=cache_size)
@@ -213,7 +204,6 @@ class AffineTransform(Transform):
 
     @property
     def sign(self) -> Any:
-        """1 where it rises, -1 where it falls."""
         if isinstance(self.scale, (int, float)):
             return (self.scale > 0) - (self.scale < 0)
         return self.scale.sign()
@@ -236,7 +226,6 @@ class AffineTransform(Transform):
         return logs.expand(shape)
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of the value for one of ``x``."""
         return Shape(broadcast_shapes(tuple(shape), *(tuple(getattr(p, "shape", ())) for p in (self.loc, self.scale))))
 
     inverse_shape = forward_shape
@@ -276,16 +265,13 @@ class StickBreakingTransform(Transform):
         return parts.log() - left.log() + self._offset(parts).log()
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """The logarithm of the Jacobian's determinant."""
         x = x - self._offset(x).log()
         return (-x + SPACES["nn.functional"]["logsigmoid"](x) + y[..., :-1].log()).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of the value for one of ``x``."""
         return self._longer(shape, 1)
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of ``x`` for one of the value."""
         return self._longer(shape, -1)
 
     @staticmethod
@@ -311,7 +297,6 @@ class CumulativeDistributionTransform(Transform):
         return self.distribution.support
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        """The same with another ``cache_size``."""
         if self._cache_size == cache_size:
             return self
         return CumulativeDistributionTransform(self.distribution, cache_size=cache_size)

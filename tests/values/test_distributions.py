@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -226,3 +228,16 @@ def test_von_mises_beside_scipy():
     assert float(samples.abs().max()) <= np.pi + 1e-6
     R = (samples - 0.5).cos().mean(0)
     np.testing.assert_allclose(1 - R, D.VonMises(0.5, sg.tensor([1e-6, 4.0])).variance, atol=0.03)
+
+
+def test_help_says_of_each_method_what_it_gives():
+    """Also where a class has its own and the text stands with the base class."""
+    methods = {
+        f"{cls.__name__}.{name}": getattr(cls, name)
+        for cls in vars(sg.distributions).values()
+        if isinstance(cls, type)
+        for name in dir(cls)
+        if not name.startswith("_") and isinstance(getattr(cls, name), (type(inspect.getdoc), property))
+    }
+    assert len(methods) > 600
+    assert not [name for name, method in methods.items() if not inspect.getdoc(method)]
