@@ -30,16 +30,9 @@ def with_out(name: str, function: Callable[..., Any], words: dict[str, str] | No
         try:
             return function(*args, **kwargs) if out is None else into(out, name, function, args, kwargs)
         except FAILED as error:
-            if among((args, kwargs, out)):
-                return call(*inner(args), out=inner(out), **inner(kwargs))
-            named = kwargs if out is None else {**kwargs, "out": out}
-            if (made := _of_others(call, function, args, named)) is not _MISSING:
-                return made
-            if (other := reworded(function, len(args), kwargs, words or {})) is not None:
-                return call(*args, out=out, **other)
-            if (then := otherwise(name, function, args, kwargs)) is not None:
-                return call(*then[0], out=out, **then[1])
-            raise misused(name, function, args, named, error) from error.__cause__
+            return _again(
+                call, name, function, words or {}, (), args, kwargs, {} if out is None else {"out": out}, error
+            )
 
     alone = code is not None and code.co_argcount == 1 and not code.co_kwonlyargcount
     if not alone or code.co_varnames[0] != "input" or code.co_flags & starred:  # type: ignore[union-attr]
@@ -85,6 +78,27 @@ def _of_others(call: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str
     return dispatched(call, found, args, kwargs) if found else _MISSING
 
 
+def _again(
+    call: Any, name: str, function: Any, words: dict[str, str] | None, of: tuple[Any, ...], args: tuple[Any, ...],
+    kwargs: dict[str, Any], out: dict[str, Any], error: Exception,
+) -> Any:  # fmt: skip
+    """The result of a call that failed, as another one that torch takes for the same; raises what is wrong with it.
+
+    ``words``: torch's other words for arguments, None where they were read before; ``of``: the tensor whose method it
+    is; ``out``: ``out=``, of which the function does not know.
+    """
+    named = {**kwargs, **out}
+    if among((args, named)):
+        return call(*of, *inner(args), **inner(named))
+    if (made := _of_others(call, function, (*of, *args), named)) is not _MISSING:
+        return made
+    if words is not None and (other := reworded(function, len(args), kwargs, words)) is not None:
+        return call(*args, **out, **other)
+    if (then := otherwise(name, function, args, kwargs)) is not None:
+        return call(*of, *then[0], **out, **then[1])
+    raise misused(name, function, (*of, *args), named, error) from error.__cause__
+
+
 def unbound(function: Callable[..., Any], asks: bool = False) -> Callable[..., Any]:
     """A public function that makes tensors, which does not bind where it is an attribute of a class.
 
@@ -118,15 +132,7 @@ def explained(name: str, function: Callable[..., Any], words: dict[str, str]) ->
         try:
             return function(*args, **kwargs)
         except FAILED as error:
-            if among((args, kwargs)):
-                return call(*inner(args), **inner(kwargs))
-            if (made := _of_others(call, function, args, kwargs)) is not _MISSING:
-                return made
-            if (other := reworded(function, len(args), kwargs, words)) is not None:
-                return call(*args, **other)
-            if (then := otherwise(name, function, args, kwargs)) is not None:
-                return call(*then[0], **then[1])
-            raise misused(name, function, args, kwargs, error) from error.__cause__
+            return _again(call, name, function, words, (), args, kwargs, {}, error)
 
     may_ask(call)
     return call
@@ -141,13 +147,7 @@ def method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(self, *args, **kwargs)
         except FAILED as error:
-            if among((args, kwargs)):
-                return call(self, *inner(args), **inner(kwargs))
-            if found := unasked((self, *args), kwargs):
-                return dispatched(call, found, (self, *args), kwargs)
-            if (then := otherwise(f"Tensor.{name}", own, args, kwargs)) is not None:
-                return call(self, *then[0], **then[1])
-            raise misused(f"Tensor.{name}", own, (self, *args), kwargs, error) from error.__cause__
+            return _again(call, f"Tensor.{name}", own, None, (self,), args, kwargs, {}, error)
 
     may_ask(call)
     call.asks = True  # type: ignore[attr-defined]
