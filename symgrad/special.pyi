@@ -185,7 +185,7 @@ def modified_bessel_k1(input: Operand, *, out: Tensor | None = None) -> Tensor:
 def multigammaln(input: Operand, p: int, *, out: Tensor | None = None) -> Tensor:
     """The multivariate log-gamma function of dimension ``p``, for ``input`` > (p - 1)/2."""
 def nbdtr(k: Operand, n: Operand, p: Any, *, out: Tensor | None = None) -> Tensor:
-    """The distribution function of the negative binomial distribution: at most ``k`` failures before ``n`` successes."""
+    """Negative binomial distribution function: at most ``k`` failures before ``n`` successes."""
 def ndtr(input: Operand, *, out: Tensor | None = None) -> Tensor:
     """Standard normal distribution function."""
 def ndtri(input: Operand, *, out: Tensor | None = None) -> Tensor:

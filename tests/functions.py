@@ -49,3 +49,20 @@ def doubling(t):
             return g * 2
 
     return Doubled
+
+
+def sum_and_product(t):
+    """The sum and the product of two inputs, both of which it saves."""
+
+    class SumAndProduct(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            return a + b, a * b
+
+        @staticmethod
+        def backward(ctx, g, h):
+            a, b = ctx.saved_tensors
+            return g + h * b, g + h * a
+
+    return SumAndProduct

@@ -60,7 +60,7 @@ def test_a_transposed_tensor_without_gradient_is_its_transpose():
     assert (v[:, None] * mu[None, :]).latex() == r"v \mu^{\top}"
     assert (v[:, None] * mu[None, ...]).latex() == r"v \mu^{\top}"
     assert sg.latex(lambda w: np.sum(np.exp(X.T @ (X @ w))), w) == r"\mathbf{1}^{\top} e^{X^{\top} X w}"
-    assert sg.compile(lambda w: w @ X.T, w).source.splitlines()[-1].strip() in ("return w @ X.T", "return X @ w")
+    assert sg.compile(lambda w: w @ X.T, w).source.splitlines()[-1].strip() == "return w @ X.T"
     assert (sg.tensor(DESIGN.T).T @ v).latex() == "c_{1} v"
 
 
@@ -78,7 +78,7 @@ def test_a_transposed_tensor_that_is_written_to_is_data():
     v = sg.tensor(w, requires_grad=True)
     made = v @ X.T
     X.mul_(2)
-    assert made.latex() in ("X v", "c_{1} v", r"c_{1}^{\top} v")
+    assert made.latex() == "X v"
     compiled = sg.compile(lambda w: w @ X.T, w)
     np.testing.assert_allclose(compiled(w), 2 * DESIGN @ w)
     X.mul_(3)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from tests.functions import sum_and_product
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.peer
@@ -25,18 +26,7 @@ def _functions(t: Any) -> Any:
             (x,) = ctx.saved_tensors
             return g * 3 * x * x
 
-    class SumProduct(t.autograd.Function):  # type: ignore[misc, name-defined]
-        @staticmethod
-        def forward(ctx: Any, a: Any, b: Any) -> Any:
-            ctx.save_for_backward(a, b)
-            return a + b, a * b
-
-        @staticmethod
-        def backward(ctx: Any, g: Any, h: Any) -> Any:
-            a, b = ctx.saved_tensors
-            return g + h * b, g + h * a
-
-    return Cube, SumProduct
+    return Cube, sum_and_product(t)
 
 
 def _hooked(y: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from tests.functions import sum_and_product
 
 torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
 pytestmark = pytest.mark.peer
@@ -44,20 +45,9 @@ def test_one_entry_in_several_shapes_meets_itself(change: str) -> None:
 
 def test_hooks_of_missing_gradients_are_called_before_saved_values_are_looked_at() -> None:
     def heard(t: Any) -> Any:
-        class SumAndProduct(t.autograd.Function):  # type: ignore[misc, name-defined]
-            @staticmethod
-            def forward(ctx: Any, a: Any, b: Any) -> Any:
-                ctx.save_for_backward(a, b)
-                return a + b, a * b
-
-            @staticmethod
-            def backward(ctx: Any, g: Any, h: Any) -> Any:
-                a, b = ctx.saved_tensors
-                return g + h * b, g + h * a
-
         seen: list[Any] = []
         v = t.tensor([1.0, 2.0], requires_grad=True) * 1
-        total, product = SumAndProduct.apply(v, v)
+        total, product = sum_and_product(t).apply(v, v)
         total.register_hook(lambda g: seen.append(g))
         v.fill_(0.5)
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):

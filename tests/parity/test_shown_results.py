@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import symgrad
+from tests.functions import sum_and_product
 
 torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
 pytestmark = pytest.mark.peer
@@ -187,20 +188,9 @@ def test_both_sides_show_the_same(program: str) -> None:
 
 
 def outputs_heard(t: Any, first: int, asked: tuple[int, ...]) -> Any:
-    class SumAndProduct(t.autograd.Function):  # type: ignore[misc, name-defined]
-        @staticmethod
-        def forward(ctx: Any, a: Any, b: Any) -> Any:
-            ctx.save_for_backward(a, b)
-            return a + b, a * b
-
-        @staticmethod
-        def backward(ctx: Any, g: Any, h: Any) -> Any:
-            a, b = ctx.saved_tensors
-            return g + h * b, g + h * a
-
     seen: list[Any] = []
     x = t.tensor([1.0, 2.0], requires_grad=True)
-    outputs = SumAndProduct.apply(x, x)
+    outputs = sum_and_product(t).apply(x, x)
     for k in (first, 1 - first, first):
         outputs[k].register_hook(lambda g, k=k: seen.append((k, shown(g))) or (None if g is None else g * (2 + k)))
     outputs[0].retain_grad()
