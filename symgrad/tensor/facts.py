@@ -426,12 +426,7 @@ class Facts(Recorded):
         return self.to(dtypes.from_type_name(dtype))  # type: ignore[attr-defined]
 
     def type_as(self, other: Any) -> Any:
-        """In the dtype of another tensor.
-
-        >>> import symgrad as sg
-        >>> sg.tensor([1, 2]).type_as(sg.tensor(0.5))
-        tensor([1., 2.])
-        """
+        """In the dtype of another tensor."""
         return self.to(other.dtype)  # type: ignore[attr-defined]
 
     def to_dense(self, dtype: Any = None) -> Any:
@@ -486,13 +481,7 @@ class Facts(Recorded):
         return with_gradient(made)._require() if requires_grad else made
 
     def new_zeros(self, *size: Any, **options: Any) -> Any:
-        """Zeros of a shape, in the dtype of this tensor unless ``dtype`` is given.
-
-        >>> import symgrad as sg
-        >>> sg.tensor([1, 2]).new_zeros(2, 2)
-        tensor([[0, 0],
-                [0, 0]])
-        """
+        """Zeros of a shape, in the dtype of this tensor unless ``dtype`` is given."""
         return _made("zeros", self, size, options)
 
     def new_ones(self, *size: Any, **options: Any) -> Any:

@@ -83,12 +83,7 @@ class Numbers(Recorded):
         note_shape(frame, self._value.shape)
 
     def tolist(self) -> Any:
-        """Nested lists of Python numbers.
-
-        >>> import symgrad as sg
-        >>> sg.tensor([[1, 2], [3, 4]]).tolist()
-        [[1, 2], [3, 4]]
-        """
+        """Nested lists of Python numbers."""
         if WATCH.count or self._node is not None or self._requires_grad:
             note_read(self, "tolist()")
         elif self._extra is not None:

@@ -418,12 +418,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         return self._filled(value, node)  # type: ignore[no-any-return]
 
     def copy_(self, other: Any, non_blocking: bool = False) -> Tensor:  # noqa: ARG002  (nothing is waited for)
-        """Copy another tensor's values into this one, cast to its dtype.
-
-        >>> import symgrad as sg
-        >>> sg.zeros(2).copy_(sg.tensor([1, 2]))
-        tensor([1., 2.])
-        """
+        """Copy another tensor's values into this one, cast to its dtype."""
         value, mine = spread(other, self._value.shape), self._array()
         if overwrite(self, value):
             return self

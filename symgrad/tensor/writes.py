@@ -65,13 +65,7 @@ class Writes(Recorded):
 
     @refusing({"bui": "normal_kernel_cpu"})
     def normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
-        """Normal samples in place; of complex numbers both parts have the mean, and half of the variance.
-
-        >>> import symgrad as sg
-        >>> _ = sg.manual_seed(0)
-        >>> sg.zeros(2).normal_(mean=5.0)
-        tensor([6.5410, 4.7066])
-        """
+        """Normal samples in place; of complex numbers both parts have the mean, and half of the variance."""
         if not std >= 0:
             raise AutogradError(f"normal expects std >= 0.0, but found std {std}")
         source, dtype = self._source(generator), self._value.dtype
@@ -86,13 +80,7 @@ class Writes(Recorded):
 
     @refusing({"bui": "check_uniform_bounds"})
     def uniform_(self, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:
-        """Uniform samples from [a, b) in place; of complex numbers both parts.
-
-        >>> import symgrad as sg
-        >>> t = sg.empty(3).uniform_(5, 6)
-        >>> bool(((t >= 5) & (t < 6)).all())
-        True
-        """
+        """Uniform samples from [a, b) in place; of complex numbers both parts."""
         dtype = self._value.dtype
         check_bound("from", a, dtype)
         check_bound("to", b, dtype)
@@ -141,13 +129,7 @@ class Writes(Recorded):
 
     @refusing({"cbui": _CONTINUOUS.format("Exponential")})
     def exponential_(self, lambd: float = 1.0, *, generator: Any = None) -> Any:
-        """Exponential samples of rate ``lambd`` in place.
-
-        >>> import symgrad as sg
-        >>> _ = sg.manual_seed(0)
-        >>> bool((sg.zeros(100).exponential_(2.0) >= 0).all())
-        True
-        """
+        """Exponential samples of rate ``lambd`` in place."""
         if lambd <= 0:
             raise AutogradError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
         chances = self._uniform(generator)

@@ -124,11 +124,6 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool | Non
     """Sorted values along ``dim`` and the places they came from.
 
     ``dim`` is one of its axes (``IndexError`` otherwise); the places are int64, and nan counts as largest.
-
-    >>> import symgrad as sg
-    >>> values, places = sg.sort(sg.tensor([3.0, 1.0, 2.0]))
-    >>> values, places
-    (tensor([1., 2., 3.]), tensor([1, 2, 0]))
     """
     if not shape_of(input):
         return named("sort")((clone(input), argsort(input)))
@@ -148,11 +143,6 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     """The ``k`` largest (or smallest) entries along ``dim``, in order, and their places.
 
     The result has ``k`` entries along ``dim``; more than there are is an error.
-
-    >>> import symgrad as sg
-    >>> values, places = sg.topk(sg.tensor([3.0, 1.0, 2.0]), 2)
-    >>> values, places
-    (tensor([3., 2.]), tensor([0, 2]))
     """
     if not shape_of(input):
         return named("topk")(sort(input))

@@ -54,13 +54,6 @@ def ldl_factor(A: Any, *, hermitian: bool = False) -> Named:
 
     ``AutogradError`` for what requires grad,
     outside of ``no_grad``: torch has no derivative either.  ``ArgumentError`` where a pivot is 0.
-
-    >>> import symgrad as sg
-    >>> A = sg.tensor([[2.0, 1.0], [1.0, 3.0]])
-    >>> factors, pivots = sg.linalg.ldl_factor(A)
-    >>> factors, pivots
-    (tensor([[2.0000, 0.0000],
-            [0.5000, 2.5000]]), tensor([1, 2], dtype=int32))
     """
     *found, info = _factored(A, hermitian)
     if (first := values_of(info)).any():

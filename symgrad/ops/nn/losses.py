@@ -148,10 +148,6 @@ def mse_loss(input: Any, target: Any) -> Any:
     """Squared differences, averaged, summed or as they are.
 
     ``input`` and ``target`` are of one shape; ``reduction`` is "mean", "sum" or "none".
-
-    >>> import symgrad as sg
-    >>> sg.nn.functional.mse_loss(sg.tensor([1.0, 2.0]), sg.tensor([0.0, 0.0]))
-    tensor(2.5000)
     """
     return squared_error(input, target)
 
