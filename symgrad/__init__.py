@@ -12,8 +12,7 @@ import sys
 from types import FunctionType as _FunctionType
 from typing import Any
 
-from symgrad import autograd, random, switches
-from symgrad import interop as interop
+from symgrad import autograd, interop as interop, random, switches
 from symgrad.autograd import (
     enable_grad,
     inference_mode,

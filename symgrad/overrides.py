@@ -9,8 +9,7 @@ from contextlib import AbstractContextManager
 from types import FunctionType, ModuleType
 from typing import Any, Self
 
-from symgrad.tape.overriding import METHODS, WITHIN, answers, dispatched, overriding, resolve_name
-from symgrad.tape.overriding import disabled as disabled
+from symgrad.tape.overriding import METHODS, WITHIN, answers, disabled as disabled, dispatched, overriding, resolve_name
 from symgrad.tensor import Tensor
 from symgrad.tensor.overridden import watched
 

@@ -9,8 +9,7 @@ import numpy as np
 from symgrad.compiler.kept import kept_again
 from symgrad.formula.term import Term, constant_value, full, make
 from symgrad.op import lookup
-from symgrad.ops.indexing.getitem import getitem as getitem_at
-from symgrad.ops.indexing.getitem import static_index
+from symgrad.ops.indexing.getitem import getitem as getitem_at, static_index
 from symgrad.ops.shapes.shaping import unsqueeze_op
 
 

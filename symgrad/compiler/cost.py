@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 
 from symgrad.compiler.passes import is_weak
 from symgrad.errors import ArgumentError, NameProblem
-from symgrad.formula.term import Term, postorder, rebuilt
-from symgrad.formula.term import make as make_term
+from symgrad.formula.term import Term, make as make_term, postorder, rebuilt
 from symgrad.op import Op
 from symgrad.ops.linalg.contraction import contraction_order
 from symgrad.ops.rules.work import UNKNOWN

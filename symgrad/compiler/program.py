@@ -17,8 +17,7 @@ from symgrad.compiler.cost import Cost, cost_of
 from symgrad.compiler.followed import run_followed
 from symgrad.compiler.narrow import in_floats
 from symgrad.compiler.scalars import is_of_numbers, warming
-from symgrad.compiler.targets import eager
-from symgrad.compiler.targets import numpy as target
+from symgrad.compiler.targets import eager, numpy as target
 from symgrad.compiler.targets.helpers import helper_sources, unhidden
 from symgrad.compiler.targets.memory import repeated
 from symgrad.compiler.trace import OF_SIZES, Input, Output, Trace
@@ -27,8 +26,7 @@ from symgrad.errors import ArgumentError, CompileError, DtypeError, NameProblem,
 from symgrad.formula.accurate import accurate
 from symgrad.formula.accurate.collecting import collected
 from symgrad.formula.resizing import resized, resized_size
-from symgrad.formula.term import SIZE, rebuild, rebuilt
-from symgrad.formula.term import flatten as flatten_terms
+from symgrad.formula.term import SIZE, flatten as flatten_terms, rebuild, rebuilt
 from symgrad.guesses import OF_PROGRAMS, missing
 from symgrad.ops.shapes.sizes import letters_of, size_value
 from symgrad.tape import containers

@@ -26,11 +26,9 @@ from symgrad.distributions.transforming import (
     IndependentTransform,
     ReshapeTransform,
     Transform,
+    _InverseTransform as _InverseTransform,  # a private name of torch that packages of flows import
     identity_transform,
     sum_rightmost,
-)
-from symgrad.distributions.transforming import (
-    _InverseTransform as _InverseTransform,  # a private name of torch that packages of flows import
 )
 from symgrad.dtypes import finfo
 from symgrad.errors import ArgumentError

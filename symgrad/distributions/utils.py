@@ -12,8 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from symgrad.distributions.base import broadcast_all
-from symgrad.distributions.discrete import Categorical, Odds
-from symgrad.distributions.discrete import inside as clamp_probs
+from symgrad.distributions.discrete import Categorical, Odds, inside as clamp_probs
 from symgrad.distributions.matrix_transforms import tril_matrix_to_vec, vec_to_tril_matrix
 from symgrad.tensor.creation import empty
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from symgrad.compiler.trace import argument_names
 from symgrad.errors import ArgumentError, AutogradError, ShapeError, SymgradError
-from symgrad.formula.derive import jacobian as derived
-from symgrad.formula.derive import wirtinger
+from symgrad.formula.derive import jacobian as derived, wirtinger
 from symgrad.formula.printing.formats import spelled
 from symgrad.formula.printing.latex import latex
 from symgrad.formula.term import SYMBOL, postorder

@@ -15,8 +15,7 @@ import numpy as np
 
 from symgrad.errors import AutogradError
 from symgrad.interop.callers import callee_of_program, is_of_arrays, place_of_program, writes_entry
-from symgrad.interop.functions import dtype_of, not_followed, not_written
-from symgrad.interop.functions import tensor as tensor_of
+from symgrad.interop.functions import dtype_of, not_followed, not_written, tensor as tensor_of
 from symgrad.interop.into import refuse_arrays
 from symgrad.interop.writing import WRITERS, added_at, write
 from symgrad.op import Op, lookup, register_carrier

@@ -8,14 +8,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from symgrad.nn import attention as attention
-from symgrad.nn import functional as functional
-from symgrad.nn import init as init
-from symgrad.nn import utils as utils
-from symgrad.nn.parameter import Buffer as Buffer
-from symgrad.nn.parameter import Parameter as Parameter
-from symgrad.nn.parameter import UninitializedBuffer as UninitializedBuffer
-from symgrad.nn.parameter import UninitializedParameter as UninitializedParameter
+from symgrad.nn import attention as attention, functional as functional, init as init, utils as utils
+from symgrad.nn.parameter import (
+    Buffer as Buffer,
+    Parameter as Parameter,
+    UninitializedBuffer as UninitializedBuffer,
+    UninitializedParameter as UninitializedParameter,
+)
 
 _HERE = [
     "Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter", "attention", "functional",
@@ -23,8 +22,7 @@ _HERE = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from symgrad.nn import modules as modules
-    from symgrad.nn import parallel as parallel
+    from symgrad.nn import modules as modules, parallel as parallel
     from symgrad.nn.modules import *  # noqa: F403
     from symgrad.nn.parallel import DataParallel as DataParallel
 

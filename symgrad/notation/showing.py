@@ -151,8 +151,7 @@ class Formula:
         c₁ᵀ 𝟏
         where c₁ = [1, 2; 0, 3]
         """
-        from symgrad.formula.printing.latex import caption as said
-        from symgrad.formula.printing.latex import latex
+        from symgrad.formula.printing.latex import caption as said, latex
 
         term, note = self._laid_out(layout)
         term = _as_matrix(term) if self.derivative else term

@@ -15,8 +15,7 @@ from symgrad.formula.reading.people.indices import INDEXED
 from symgrad.formula.reading.people.names import CALLED
 from symgrad.formula.reading.people.paper import small
 from symgrad.formula.reading.people.text import MODULES, as_line, is_latex, may_be_bare, tokenize
-from symgrad.formula.reading.people.tokens import ACCENTS, LETTERS_TURNED, OPERATORS, TURNED
-from symgrad.formula.reading.people.tokens import tokenize as tokenize_latex
+from symgrad.formula.reading.people.tokens import ACCENTS, LETTERS_TURNED, OPERATORS, TURNED, tokenize as tokenize_latex
 from symgrad.formula.reading.text import ALIASES, CONSTANTS
 from symgrad.op import FRONTS, TABLE
 from symgrad.sources import hints

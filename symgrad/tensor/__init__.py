@@ -1,8 +1,7 @@
 """The tensor users hold: made, shown, stored, written to."""
 
 from symgrad.tape.forward.dual import TensorType
-from symgrad.tensor.tensor import FUNCTIONS as FUNCTIONS
-from symgrad.tensor.tensor import Tensor as Tensor
+from symgrad.tensor.tensor import FUNCTIONS as FUNCTIONS, Tensor as Tensor
 
 
 def _between() -> type:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from symgrad.utils import _pytree as _pytree
-from symgrad.utils import checkpoint, data, dlpack, hooks
+from symgrad.utils import _pytree as _pytree, checkpoint, data, dlpack, hooks
 
 __all__ = ["checkpoint", "data", "dlpack", "hooks"]
 

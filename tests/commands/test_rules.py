@@ -12,8 +12,7 @@ import pytest
 from symgrad.__main__ import main
 from symgrad.errors import FormulaError, LawBroken
 from symgrad.op import TABLE
-from symgrad.proving import laws
-from symgrad.proving import prove as proving
+from symgrad.proving import laws, prove as proving
 from symgrad.proving.exact import exact_law, symbolic
 from symgrad.proving.points import points, points_law
 from symgrad.proving.samples import make_case, ops

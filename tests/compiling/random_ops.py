@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-from hypothesis import find, settings
-from hypothesis import strategies as st
+from hypothesis import find, settings, strategies as st
 from hypothesis.errors import NoSuchExample
 
 import symgrad as sg

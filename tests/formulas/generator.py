@@ -15,8 +15,7 @@ import numpy as np
 import symgrad as sg
 from symgrad.formula.canonical.chains import diagonal_matrix, identity
 from symgrad.formula.derive import directional, gradient, jacobian
-from symgrad.formula.term import Term, postorder, symbol
-from symgrad.formula.term import symbols as symbols_of
+from symgrad.formula.term import Term, postorder, symbol, symbols as symbols_of
 
 SYMBOLS = {
     (): ("a", "b"),

@@ -15,8 +15,7 @@ from symgrad.formula.reading.text import from_latex, parse_formula
 from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.sympy.expressions import to_sympy
 from symgrad.formula.sympy.terms import from_sympy_expr
-from symgrad.formula.term import Term, evaluate
-from symgrad.formula.term import symbols as symbols_of
+from symgrad.formula.term import Term, evaluate, symbols as symbols_of
 from tests.formulas.generator import values_for
 
 SIZES = ((2, 3, 4), (4, 2, 3), (3, 5, 2))

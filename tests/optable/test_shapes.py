@@ -6,8 +6,7 @@ from typing import Any
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import symgrad as sg
 from symgrad.formula.term import evaluate

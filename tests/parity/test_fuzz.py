@@ -18,8 +18,13 @@ import symgrad
 
 torch = pytest.importorskip("torch", reason="torch, the referee, is not installed")
 hypothesis = pytest.importorskip("hypothesis", reason="hypothesis makes and shrinks the programs")
-from hypothesis import HealthCheck, given, note, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
+from hypothesis import (  # noqa: E402
+    HealthCheck,
+    given,
+    note,
+    settings,
+    strategies as st,  # noqa: E402
+)
 
 pytestmark = pytest.mark.peer
 

@@ -15,8 +15,7 @@ from symgrad.formula.reading.text import parse_formula
 from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.sympy.expressions import to_sympy
 from symgrad.formula.sympy.texts import text as formula_text
-from symgrad.formula.term import Term, evaluate, symbol
-from symgrad.formula.term import symbols as symbols_of
+from symgrad.formula.term import Term, evaluate, symbol, symbols as symbols_of
 from symgrad.ops.linalg.contraction import contract
 from symgrad.ops.shapes.sizes import product_size, total_size
 from tests.formulas.roundtrip import problems

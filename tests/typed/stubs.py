@@ -24,8 +24,7 @@ from symgrad.op import FRONTS
 from symgrad.op.operators import ARITHMETIC, COMPARISONS
 from symgrad.ops.calls.naming import WORDS
 from symgrad.ops.calls.results import FIELDS
-from symgrad.tape.signatures import Parameter as Torchs
-from symgrad.tape.signatures import ways
+from symgrad.tape.signatures import Parameter as Torchs, ways
 from symgrad.tensor.operators import BITS
 
 PACKAGE = Path(sg.__file__).parent

@@ -6,8 +6,7 @@ other, or taken with another stride, dilation or offset.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterator, Sequence, Set as AbstractSet
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple

@@ -11,8 +11,7 @@ import functools
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 

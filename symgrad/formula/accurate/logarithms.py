@@ -7,8 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.accurate.series import near_point
-from symgrad.formula.accurate.waves import Piece, Size, Waves, side, times, waves_of
-from symgrad.formula.accurate.waves import sums as pieces
+from symgrad.formula.accurate.waves import Piece, Size, Waves, side, sums as pieces, times, waves_of
 from symgrad.formula.accurate.writing import call
 from symgrad.formula.canonical.scalars.polynomials import Monomial, Polynomial, TooLong, added, monomial
 from symgrad.formula.canonical.scalars.ratios import Ratio, key_of

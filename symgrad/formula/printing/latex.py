@@ -25,8 +25,7 @@ from symgrad.formula.printing.pieces import Piece, signed, text_of, transposed
 from symgrad.formula.printing.sharing import LINE_SIGNS, signs, worth_a_name
 from symgrad.formula.printing.sizes import size_tex
 from symgrad.formula.printing.wherelist import CANONICAL_BUDGET, Statements, canonical_or_raw
-from symgrad.formula.printing.width import COLUMN, broken, within
-from symgrad.formula.printing.width import width as width_of
+from symgrad.formula.printing.width import COLUMN, broken, width as width_of, within
 from symgrad.formula.structures import declared
 from symgrad.formula.term import NUMBER, SIZE, SYMBOL, Term, count, postorder, rebuilt, symbol, symbols
 from symgrad.timing import timed

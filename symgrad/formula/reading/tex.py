@@ -37,6 +37,7 @@ from symgrad.formula.reading.text import (
 from symgrad.formula.reading.values import (
     Value,
     as_number,
+    as_term as settled,
     counted,
     cross_product,
     diag,
@@ -53,7 +54,6 @@ from symgrad.formula.reading.values import (
     value_of,
     vec,
 )
-from symgrad.formula.reading.values import as_term as settled
 from symgrad.formula.term import Term, size_letter
 from symgrad.op import FRONTS, TABLE, lookup
 

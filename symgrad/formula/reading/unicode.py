@@ -15,11 +15,9 @@ from symgrad.formula.printing.formats import LOWERED, RAISED, STEPS, VULGAR
 from symgrad.formula.printing.names import FUNCTIONS, GREEK_LETTERS, SCRIPT
 from symgrad.formula.reading.atoms import is_upright
 from symgrad.formula.reading.recurrences import expanded
-from symgrad.formula.reading.tex import _TexReader
-from symgrad.formula.reading.tex import tokenize as in_latex
+from symgrad.formula.reading.tex import _TexReader, tokenize as in_latex
 from symgrad.formula.reading.text import Tokens, symbol_table
-from symgrad.formula.reading.values import as_term as settled
-from symgrad.formula.reading.values import divided, named_term
+from symgrad.formula.reading.values import as_term as settled, divided, named_term
 from symgrad.formula.term import Term
 
 _UP = {v: k for k, v in (RAISED | STEPS).items()}

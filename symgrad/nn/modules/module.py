@@ -19,8 +19,10 @@ from symgrad.nn.modules.holding import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from symgrad.nn.modules.state import Keeper
-from symgrad.nn.modules.state import _IncompatibleKeys as _IncompatibleKeys  # a private name that programs import
+from symgrad.nn.modules.state import (
+    Keeper,
+    _IncompatibleKeys as _IncompatibleKeys,  # a private name that programs import
+)
 
 __all__ = [
     "Module",

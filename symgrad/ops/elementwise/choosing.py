@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, overload
 
 from symgrad.op import front
-from symgrad.ops.elementwise.select import where as select
-from symgrad.ops.elementwise.select import where_op
+from symgrad.ops.elementwise.select import where as select, where_op
 from symgrad.ops.rules.kinks import keeps_nan
 
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.dtypes import is_narrow
-from symgrad.op import Op
-from symgrad.op import elementwise as _elementwise
+from symgrad.op import Op, elementwise as _elementwise
 from symgrad.op.partials import over
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.rules import refusals

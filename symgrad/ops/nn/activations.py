@@ -17,8 +17,7 @@ from symgrad.ops.calls.naming import CHANGES, with_inplace, within, written
 from symgrad.ops.calls.still import values_of
 from symgrad.ops.elementwise.arithmetic import static_number
 from symgrad.ops.elementwise.select import abs_, by_pieces, relu, where
-from symgrad.ops.elementwise.smooth import logsigmoid, sigmoid, tanh
-from symgrad.ops.elementwise.smooth import softplus as softplus_op
+from symgrad.ops.elementwise.smooth import logsigmoid, sigmoid, softplus as softplus_op, tanh
 from symgrad.ops.nn import neurons
 from symgrad.ops.reductions.softmax import log_softmax, softmax
 from symgrad.ops.reductions.wide import rounded_once

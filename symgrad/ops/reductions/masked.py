@@ -16,21 +16,22 @@ from symgrad.ops.calls.still import plain_number, still
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.elementwise.select import clamp_min, where
-from symgrad.ops.elementwise.smooth import logaddexp as logaddexp_op
-from symgrad.ops.elementwise.smooth import sqrt
+from symgrad.ops.elementwise.smooth import logaddexp as logaddexp_op, sqrt
 from symgrad.ops.indexing.sorting import nanmedian
-from symgrad.ops.reductions.extremes import amax as amax_all
-from symgrad.ops.reductions.extremes import amin as amin_all
-from symgrad.ops.reductions.extremes import argmax as argmax_all
-from symgrad.ops.reductions.extremes import argmin as argmin_all
+from symgrad.ops.reductions.extremes import (
+    amax as amax_all,
+    amin as amin_all,
+    argmax as argmax_all,
+    argmin as argmin_all,
+)
 from symgrad.ops.reductions.products import prod_op
-from symgrad.ops.reductions.scans import cumprod as cumprod_all
-from symgrad.ops.reductions.scans import cumsum as cumsum_all
-from symgrad.ops.reductions.softmax import log_softmax as log_softmax_all
-from symgrad.ops.reductions.softmax import logsumexp as logsumexp_all
-from symgrad.ops.reductions.softmax import softmax as softmax_all
-from symgrad.ops.reductions.sums import axes_of, cast, norm_op
-from symgrad.ops.reductions.sums import sum_ as sum_all
+from symgrad.ops.reductions.scans import cumprod as cumprod_all, cumsum as cumsum_all
+from symgrad.ops.reductions.softmax import (
+    log_softmax as log_softmax_all,
+    logsumexp as logsumexp_all,
+    softmax as softmax_all,
+)
+from symgrad.ops.reductions.sums import axes_of, cast, norm_op, sum_ as sum_all
 from symgrad.ops.reductions.wide import in_dtype_of
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.shaping import spread

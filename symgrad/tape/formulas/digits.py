@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad.errors import ArgumentError, AutogradError, FormulaError
-from symgrad.formula.digits import evalf as evaluated
-from symgrad.formula.digits import in_mpmath
+from symgrad.formula.digits import evalf as evaluated, in_mpmath
 from symgrad.formula.term import SYMBOL
 from symgrad.tape.formulas.origin import origin_of
 from symgrad.tape.formulas.reading import read

@@ -28,8 +28,7 @@ from symgrad.ops.shapes.shaping import expand_op, zeros_like
 from symgrad.tape.forward import dualwrites, histories
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.carried import Carried
-from symgrad.tape.forward.dualwrites import FACES as FACES
-from symgrad.tape.forward.dualwrites import faced as faced
+from symgrad.tape.forward.dualwrites import FACES as FACES, faced as faced
 from symgrad.tape.forward.place import Place
 from symgrad.tape.modes import recording
 from symgrad.tape.watching.scalars import note_number, note_value, numbers_counted

@@ -12,8 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symgrad.formula.canonical.chains import price
-from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power, relabelled
-from symgrad.formula.canonical.normal import content as common_number
+from symgrad.formula.canonical.normal import Factor, Form, Product, content as common_number, plain_power, relabelled
 from symgrad.formula.canonical.scalars.polynomials import (
     ONE,
     Monomial,

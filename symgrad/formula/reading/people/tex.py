@@ -29,8 +29,7 @@ from symgrad.formula.reading.people.names import plain_subscripts
 from symgrad.formula.reading.people.products import RELATIONS, Products
 from symgrad.formula.reading.people.tokens import ACCENTS, OPERATORS, RECIPROCALS, TURNED, PeopleTokens, tokenize
 from symgrad.formula.reading.text import Tokens, literal, power, symbol_table
-from symgrad.formula.reading.values import Value, entrywise, is_zero, op, value_of
-from symgrad.formula.reading.values import as_term as settled
+from symgrad.formula.reading.values import Value, as_term as settled, entrywise, is_zero, op, value_of
 from symgrad.formula.term import Term, number, size_letter
 from symgrad.op import FRONTS, TABLE, lookup
 
