@@ -199,3 +199,29 @@ def test_a_formula_in_which_no_sum_is_scaled_is_written_once(monkeypatch):
     monkeypatch.setattr(Writer, "__init__", lambda self, *args: writers.append(self) or start(self, *args))
     sg.compile(lambda x: x / (sg.exp(x) - 1), np.ones(3))
     assert len(writers) == 1
+
+
+def test_long_loops_have_programs():
+    """A hundred steps were a RecursionError: each has the sums of the steps before it inside of its own."""
+
+    def prey(a, b, c, d, x, y):
+        for _ in range(100):
+            x, y = x + 0.01 * (a * x - b * x * y), y + 0.01 * (c * x * y - d * y)
+        return x * x + y
+
+    slopes, point = sg.func.grad(prey, argnums=(0, 1, 2, 3, 4, 5)), [0.9, 0.5, 0.3, 0.2, 1.2, 1.5]
+    exact = slopes(*(sg.tensor(v, dtype=sg.float64) for v in point))
+    np.testing.assert_allclose(sg.compile(slopes, 1.0, 0.5, 0.3, 0.2, 1.0, 2.0)(*point), exact, rtol=1e-12)
+
+
+def test_what_is_too_long_is_not_written_in_longer_spellings(monkeypatch):
+    """Twenty steps of growth took fifteen seconds: each spelling was tried, and the last one looks for series."""
+    monkeypatch.setattr(Writer, "__call__", lambda self, a: pytest.fail("Horner's rule was too long already"))
+
+    def grown(x):
+        for _ in range(20):
+            x = 3.3 * x * (1 - x)
+        return x
+
+    got = sg.compile(sg.func.grad(grown), 0.2)(0.3)
+    np.testing.assert_allclose(got, float(sg.func.grad(grown)(sg.tensor(0.3, dtype=sg.float64))), rtol=1e-12)

@@ -126,7 +126,7 @@ def _written(scalar: Term, price: int, meanings: tuple[tuple[Term, Term], ...], 
             except (Unreadable, TooLong, ZeroDivisionError, OverflowError):
                 continue
             if sum(bool(t.args) for t in postorder([made])) > CHEAPER * price:
-                continue
+                break
             if keeps(plain, substitute([made], known)[0], dtype):
                 return made  # type: ignore[no-any-return]
     return None
@@ -157,7 +157,8 @@ class Horner:
     def _base(self, g: int) -> Any:
         """The term of a generator, written once: sums of sums stand in many others."""
         if g not in self._bases:
-            self._bases[g] = self._generator(g)
+            for h in (*self.field.sums_inside(g, self._bases), g):
+                self._bases[h] = self._generator(h)
         return self._bases[g]
 
     def _generator(self, g: int) -> Any:

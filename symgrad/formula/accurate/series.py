@@ -268,6 +268,13 @@ class _Expansion:
         return found, cancels, vanishes
 
 
+def _expansion(field: Field, *point: Any) -> _Expansion:
+    """The one for a point: the sums that a loop leaves one in the other have their series worked out once."""
+    if point not in field.expansions:
+        field.expansions[point] = _Expansion(field, *point)
+    return field.expansions[point]  # type: ignore[no-any-return]
+
+
 def _value(made: Generator) -> Fraction:
     """The fraction that a float stands for."""
     value = made.term.number
@@ -398,7 +405,7 @@ def near_point(field: Field, a: Ratio, logarithm: bool = False) -> NearPoint | N
     points += [(Axis(g, turned), Fraction(0)) for g in _nested(field, variable) for turned in (False, True)]
     for axis, centre in points:
         try:
-            first, cancels, vanishes = _Expansion(field, axis, centre, Fraction(0), FIRST).looked_at(a)
+            first, cancels, vanishes = _expansion(field, axis, centre, Fraction(0), FIRST).looked_at(a)
             if cancels or (logarithm and first.least > 0):
                 found = _fitted(field, a, axis, centre)
             elif vanishes:
@@ -418,16 +425,10 @@ def _nested(field: Field, variable: int) -> list[int]:
     found = []
     for g, made in enumerate(field.generators):
         if made.kind == "exp" and {h for h, _ in made.inner} == {variable}:
-            others = (m for other in field.generators if other.kind in ("exp", "log") for m in _monomials(other))
+            others = (m for h, other in enumerate(field.generators) if other.kind in ("exp", "log")
+                      for m in field.monomials(h))  # fmt: skip
             found += [g] if any(h == g for m in others for h, _ in m) else []
     return found
-
-
-def _monomials(made: Generator) -> list[Monomial]:
-    """What is inside of an exponential or a logarithm."""
-    if made.kind == "exp":
-        return [made.inner]
-    return [made.inner.monomial, *(m for key in made.inner.factors for m, _ in key)]
 
 
 def _parts(field: Field, a: Ratio) -> list[Ratio]:
@@ -485,7 +486,7 @@ def _fitted(field: Field, a: Ratio, axis: Axis, centre: Fraction) -> NearPoint |
 
 
 def _near(field: Field, a: Ratio, axis: Axis, centre: Fraction, pole: Fraction, decay: int = 0) -> NearPoint | None:
-    series = _Expansion(field, axis, centre, pole, TERMS).ratio(a)
+    series = _expansion(field, axis, centre, pole, TERMS).ratio(a)
     if len(series.coefs) < 8:
         return None
     step = _line(Fraction(0), pole, TERMS)
@@ -513,7 +514,7 @@ def _scale(series: Series, constants: bool) -> Fraction:
 
 def _widened(field: Field, a: Ratio, near: NearPoint, scale: Fraction) -> None:
     """A larger radius where sums of three terms or more cancel beyond it, and the polynomial does so less."""
-    expansion = _Expansion(field, near.axis, near.centre, Fraction(0), TERMS)
+    expansion = _expansion(field, near.axis, near.centre, Fraction(0), TERMS)
     rows = [expansion.rows(key) for key in a.factors if len(key) > 2]
     rows += [[*map(expansion.ratio, parts)] for _, *parts in [_parts(field, a)] if len(parts) > 1]
     for radius in sorted(r * scale for r in WIDER if r * scale > near.radius):

@@ -201,7 +201,8 @@ class Writer:
 
     def _generator(self, g: int) -> Any:
         if g not in self._generators:
-            self._generators[g] = self._made(g)
+            for h in (*self.field.sums_inside(g, self._generators), g):
+                self._generators[h] = self._made(h)
         return self._generators[g]
 
     def _made(self, g: int) -> Any:

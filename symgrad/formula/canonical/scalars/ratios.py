@@ -8,7 +8,7 @@ squared exactly; so a difference that is lost in floating point, such as (x + 1)
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -104,6 +104,7 @@ class Field:
     def __init__(self) -> None:
         self.collects = False
         self.generators: list[Generator] = []
+        self.expansions: dict[Any, Any] = {}  # power series of generators, by the point that they are about
         self._known: dict[Any, int] = {}
 
     def generator(self, kind: str, inner: Any = None, term: Any = None) -> int:
@@ -158,8 +159,9 @@ class Field:
         if not parts:
             return Ratio(Fraction(0))
         keys = {k: min(p.factors.get(k, 0) for p in parts) for k in dict.fromkeys(k for p in parts for k in p.factors)}
-        atoms = {g: None for p in parts for g, _ in p.monomial}
-        least = [(g, min(dict(p.monomial).get(g, Fraction(0)) for p in parts)) for g in atoms]
+        powers = [dict(p.monomial) for p in parts]
+        atoms = {g: None for row in powers for g in row}
+        least = [(g, min(row.get(g, Fraction(0)) for row in powers)) for g in atoms]
         outside = [(g, -p) for g, p in least]
         rows = []
         for part in parts:
@@ -263,19 +265,44 @@ class Field:
 
     def _inside(self, g: int, kind: str, inner: Any) -> frozenset[int]:
         """The variables of a new generator, by those of what is in it: chains of functions cost a step each."""
-        if kind in ("variable", "constant"):
-            return frozenset((g,)) if kind == "variable" else _NONE
-        if kind == "abs":
-            return frozenset((inner,))
-        if kind == "exp":
-            return self.below([inner])
-        if kind == "sqrt":
-            return self.below(inner)
-        return _NONE.union(*map(self.variables, inner if kind == "sum" else (inner,)))
+        return frozenset((g,)) if kind == "variable" else self.below(_monomials(kind, inner))
+
+    def monomials(self, g: int) -> list[Monomial]:
+        """What is inside of a generator."""
+        return _monomials(self.generators[g].kind, self.generators[g].inner)
+
+    def sums_inside(self, g: int, known: Container[int]) -> list[int]:
+        """The sums that a generator is made of and that are not known, the innermost first, which has the least number.
+
+        Unrolled loops have one around the other for every step, more of them than calls may be nested.
+        """
+        found: set[int] = set()
+        stack = [g]
+        while stack:
+            inside = {h for m in self.monomials(stack.pop()) for h, _ in m if h not in known}
+            stack += inside - found
+            found |= inside
+        return sorted(h for h in found if self.generators[h].kind == "sum")
 
     def variables(self, a: Ratio) -> frozenset[int]:
         """The variables of a ratio."""
-        return self.below([a.monomial, *(m for key in a.factors for m, _ in key)])
+        return self.below(_all_of(a))
+
+
+def _all_of(a: Ratio) -> list[Monomial]:
+    """The monomials in a ratio."""
+    return [a.monomial, *(m for key in a.factors for m, _ in key)]
+
+
+def _monomials(kind: str, inner: Any) -> list[Monomial]:
+    """What is inside of a generator of one kind."""
+    if kind in ("variable", "constant"):
+        return []
+    if kind == "abs":
+        return [((inner, Fraction(1)),)]
+    if kind in ("exp", "sqrt"):
+        return [inner] if kind == "exp" else list(inner)
+    return [m for a in (inner if kind == "sum" else (inner,)) for m in _all_of(a)]
 
 
 def _identity(inner: Any) -> Any:
