@@ -9,7 +9,7 @@ sum of products of one shape; a form without products is zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -107,6 +107,11 @@ class Product:
         return contract_products([rest, by], [rest.out, labels], self.out, dict(zip(labels, shape, strict=True)))
 
     @property
+    def only(self) -> Factor | None:
+        """Its factor, where there is one alone."""
+        return self.factors[0] if len(self.factors) == 1 else None
+
+    @property
     def front(self) -> Form:
         """Its multiple and its scalars, without the arrays."""
         return Form([Product(self.coef, [f for f in self.factors if not f.labels], (), self.decimal)], ())
@@ -158,6 +163,16 @@ class Form:
         if not self.terms:
             return Product(0, (), tuple(range(len(self.shape))))
         return self.terms[0] if len(self.terms) == 1 and self.terms[0].constant else None
+
+    @property
+    def only(self) -> Product | None:
+        """Its term, where there is one alone."""
+        return self.terms[0] if len(self.terms) == 1 else None
+
+    def exchanged(self, places: Collection[int], by: Form) -> list[Product]:
+        """Its terms, with those of another form in place of the ones at some places."""
+        rest, first = [p for k, p in enumerate(self.terms) if k not in places], min(places)
+        return [*rest[:first], *by.terms, *rest[first:]]
 
     @property
     def has_diagonal(self) -> bool:

@@ -151,7 +151,7 @@ def _read_solve(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | 
 
 def _inverses_of(run: Canonicaliser, form: Form) -> Form | None:
     """The inverses of a stack of transposed matrices are those of the matrices, transposed."""
-    p = form.terms[0] if len(form.terms) == 1 else None
+    p = form.only
     if p is None or p.coef != 1 or len(p.factors) != 1 or p.factors[0].power != 1:
         return None
     *lead, row, column = p.out
@@ -226,7 +226,7 @@ def _read_det(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | No
 
 def _two_by_two(run: Canonicaliser, form: Form) -> tuple[Term, ...] | None:
     """The entries of a 2 × 2 matrix whose rows or columns were stacked from numbers, row by row."""
-    p = form.terms[0] if len(form.terms) == 1 else None
+    p = form.only
     alone = p is not None and form.shape == (2, 2) and len(p.factors) == 1 and not p.has_delta
     if p is None or not alone or (p.coef, p.factors[0].power) != (1, 1):
         return None
@@ -302,7 +302,7 @@ def _read_triangle(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form
 
 def _read_prod(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | None:
     """The product of all eigenvalues is the determinant, always; that of equal entries a power."""
-    p = args[0].terms[0] if len(args[0].terms) == 1 else None
+    p = args[0].only
     if p is None or term.shape or len(p.factors) != 1 or p.coef != 1 or p.factors[0].power != 1 or len(p.out) != 1:
         return None
     base = p.factors[0].base
@@ -317,7 +317,7 @@ def _read_reshape(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form 
     product = read_as_kron(run, term, args[0])
     if product is not None:
         return product
-    p = args[0].terms[0] if len(args[0].terms) == 1 else None
+    p = args[0].only
     f = None if p is None else _array_of(p)
     if p is not None and f is not None:
         front = Form([Product(p.coef, p.factors[:-1], (), p.decimal)], ())

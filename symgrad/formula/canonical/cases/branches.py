@@ -134,7 +134,7 @@ def _shared_out(run: Canonicaliser, p: Product, condition: Form) -> bool:
 
 def _listed(run: Canonicaliser, op: Op, other: Form) -> Form:
     """k·where(c, a, b) as where(c, k·a, k·b): the next lines of a list of cases."""
-    p = other.terms[0] if len(other.terms) == 1 else None
+    p = other.only
     if p is None or (p.coef == 1 and len(p.factors) < 2):
         return other
     piece = _piece(run, p, other.shape)

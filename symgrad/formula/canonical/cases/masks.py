@@ -40,7 +40,7 @@ def unclipped(p: Product, run: Canonicaliser) -> Product:
 
 def positive_relu(run: Canonicaliser, args: Sequence[Form], shape: tuple[Any, ...]) -> Form | None:
     """[relu(u) > 0] and [relu(u) ≠ 0] are [u > 0], always."""
-    p = args[0].terms[0] if len(args[0].terms) == 1 else None
+    p = args[0].only
     f = p.factors[0] if p is not None and len(p.factors) == 1 else None
     if p is None or f is None or f.base.op.name != "relu" or f.base not in run.arguments or p.coef <= 0:
         return None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def columns_of_diagonal(run: Canonicaliser, form: Form, dim: int, start: Any, length: Any) -> Form | None:
     """The range of an axis of a diagonal matrix: the identity among zeros, times the range of the diagonal, always."""
-    p = form.terms[0] if len(form.terms) == 1 else None
+    p = form.only
     if p is None or len(form.shape) != 2 or p.out[0] != p.out[1] or length in (1, form.shape[0]):
         return None
     after = total_size((form.shape[0], start, length), (1, -1, -1))
@@ -39,7 +39,7 @@ def columns_of_diagonal(run: Canonicaliser, form: Form, dim: int, start: Any, le
 
 def unit_of_diagonal(run: Canonicaliser, form: Form, dim: int, index: int) -> Form | None:
     """The place of an axis that a delta makes one with another: a unit vector along that one, always."""
-    p = form.terms[0] if len(form.terms) == 1 else None
+    p = form.only
     if p is None or p.out.count(p.out[dim]) != 2:
         return None
     out = tuple(x for k, x in enumerate(p.out) if k != dim)

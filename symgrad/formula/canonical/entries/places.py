@@ -68,7 +68,7 @@ def read_put(run: Canonicaliser, term: Term, args: Sequence[Form]) -> Form | Non
 
 def _within_range(run: Canonicaliser, term: Term, form: Form, parts: Sequence[Any]) -> Form | None:
     """What was put in a part of a range is put in that part of the whole, always; None for others."""
-    p = form.terms[0] if len(form.terms) == 1 else None
+    p = form.only
     arrays = [] if p is None else [f for f in p.factors if f.labels]
     if p is None or len(arrays) != 1 or arrays[0].power != 1 or arrays[0].labels != tuple(p.out):
         return None

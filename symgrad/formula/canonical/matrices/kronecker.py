@@ -60,7 +60,7 @@ def read_as_kron(run: Canonicaliser, term: Term, form: Form) -> Form | None:
     if term.ndim == 2 * len(form.shape):
         opened = [one for p in form.terms if (one := _opened(run, term, p)) is not None]
         return run.plus(opened, [1] * len(opened), term.shape) if 0 < len(opened) == len(form.terms) else None
-    p = form.terms[0] if len(form.terms) == 1 else None
+    p = form.only
     if p is None or len(form.shape) != 4 or 1 in form.shape or term.shape != _merged(form.shape):
         return None
     parts = split(p, *_PAIRS)

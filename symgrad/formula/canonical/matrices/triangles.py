@@ -51,7 +51,7 @@ def triangle(op: Op, form: Form, run: Canonicaliser) -> Form | None:
 
 def weights_in_front(op: Op, form: Form, k: int, run: Canonicaliser) -> Form | None:
     """tril(diag(x) A) = diag(x) tril(A) for vectors x of the program, which are finite."""
-    p = form.terms[0] if len(form.terms) == 1 else None
+    p = form.only
     if p is None or not p.elementwise or all(len(f.labels) < 2 for f in p.factors):
         return None
     weights = [f for f in p.factors if f.base.op is SYMBOL and len(f.labels) == 1 and f.power > 0]
@@ -92,7 +92,7 @@ def halves_of_symbols(p: Product, run: Canonicaliser) -> Product:
 
 def _half_of_mask(condition: Form) -> tuple[str, int] | None:
     """The triangle of a matrix, and its first diagonal, that a condition such as triu(11ᵀ) ≠ 0 picks."""
-    p = condition.terms[0] if len(condition.terms) == 1 else None
+    p = condition.only
     f = p.factors[0] if p is not None and len(p.factors) == 1 and p.coef == 1 else None
     if p is None or f is None or len(p.out) != 2 or p.has_delta or f.labels != p.out or f.power != 1:
         return None
@@ -259,7 +259,7 @@ def both_halves(terms: list[Product], run: Canonicaliser) -> list[Product] | Non
 
 def part_of_triangle(form: Form, wanted: str, run: Canonicaliser) -> Form | None:
     """The lower (upper) part of a triangular matrix with weights: the matrix, or the diagonal of one the other way."""
-    p = form.terms[0] if len(form.terms) == 1 else None
+    p = form.only
     if p is None or len(set(p.out)) < 2:
         return None
     matrices = [f for f in p.factors if len(set(f.labels)) == 2]
@@ -296,7 +296,7 @@ def _on_diagonal(f: Factor) -> Factor:
 
 def turned_part(op: Op, form: Form, k: int, run: Canonicaliser) -> Form | None:
     """triu(Xᵀ) = tril(X)ᵀ, always."""
-    p = form.terms[0] if len(form.terms) == 1 else None
+    p = form.only
     f = p.factors[0] if p is not None and p.coef == 1 and len(p.factors) == 1 else None
     if p is None or f is None or f.base.op is not SYMBOL or f.labels != p.out[::-1] or f.power != 1:
         return None

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symgrad.formula.canonical.normal import Factor, Form, Product, plain_power
+from symgrad.formula.canonical.scalars.pairs import Call, alone, beside, first_pair, keyed, multiple, opposites, spread
 from symgrad.op import lookup
 
 if TYPE_CHECKING:
@@ -40,27 +41,23 @@ def one_square(form: Form, run: Canonicaliser) -> Form | None:
                 continue
             whole = _together(f, p, name, sign, run, form.shape)
             if whole is not None:
-                rest = [r for i, r in enumerate(form.terms) if i not in (k, n)]
-                return run.sum_of([*rest[: min(k, n)], *whole.terms, *rest[min(k, n) :]], form.shape)
+                return run.sum_of(form.exchanged((k, n), whole), form.shape)
     return None
 
 
 def shared_square(form: Form, run: Canonicaliser) -> Form | None:
     """r cos²u + r sin²u = r and r cosh²u - r sinh²u = r in a longer sum, always."""
-    keys = {run.key(p): (k, p) for k, p in enumerate(form.terms)} if len(form.terms) > 2 else {}
+    keys = keyed(form, run) if len(form.terms) > 2 else {}
     for k, p in enumerate(form.terms if keys else ()):
         for f in p.factors if p.elementwise and len(p.factors) > 1 else ():
             if f.base.op.name not in _PARTNERS or f.power != 2 or f.base not in run.arguments:
                 continue
             name, sign = _PARTNERS[f.base.op.name]
-            rest = Form([p.without(f)], form.shape)
-            axes = [p.out.index(x) for x in f.labels]
-            other = run.power(_wave(name, run.arguments[f.base][0], f, axes, form, run), 2)
-            partner = run.times(rest, other).terms
-            n, q = keys.get(run.key(partner[0]), (k, p)) if len(partner) == 1 else (k, p)
-            if n != k and q.coef == sign * partner[0].coef:
-                left = [r for m, r in enumerate(form.terms) if m not in (k, n)]
-                return run.sum_of([*left[: min(k, n)], *rest.terms, *left[min(k, n) :]], form.shape)
+            rest = beside(form, (k, f))
+            other = run.power(_wave(name, run.arguments[f.base][0], form, (k, f), run), 2)
+            n, times = multiple(form, k, run.times(rest, other), keys, run)
+            if times == sign:
+                return run.sum_of(form.exchanged((k, n), rest), form.shape)
     return None
 
 
@@ -69,58 +66,50 @@ _PARTNERS = {"cos": ("sin", 1), "cosh": ("sinh", -1)}
 
 def hyperbolic(form: Form, run: Canonicaliser) -> Form | None:
     """e^u + e^(-u) = 2 cosh u and e^u - e^(-u) = 2 sinh u, always."""
-    found = [(k, f) for k, p in enumerate(form.terms) if (f := _exponential(p, run)) is not None]
-    for i, (k, f) in enumerate(found):
-        p, u = form.terms[k], run.arguments[f.base][0]
-        for n, g in found[i + 1 :]:
-            q, v = form.terms[n], run.arguments[g.base][0]
-            places = [tuple(r.out.index(x) for x in h.labels) for h, r in ((f, p), (g, q))]
-            if abs(p.coef) != abs(q.coef) or places[0] != places[1] or not run.same(u, v.scaled(-1)):
-                continue
-            name = "cosh" if p.coef == q.coef else "sinh"
-            made = run.elementwise(lookup(name), [u], {}, f.base.shape).scaled(2 * p.coef, p.decimal)
-            rest = [r for m, r in enumerate(form.terms) if m not in (k, n)]
-            return run.sum_of([*rest[:k], *made.spread(places[0], form.shape).terms, *rest[k:]], form.shape)
-    return None
+
+    def joined(one: Call, other: Call) -> Form | None:
+        p, q = form.terms[one[0]], form.terms[other[0]]
+        if abs(p.coef) != abs(q.coef) or not opposites(form, one, other, run):
+            return None
+        made = _wave("cosh" if p.coef == q.coef else "sinh", run.arguments[one[1].base][0], form, one, run)
+        return made.scaled(2 * p.coef, p.decimal)
+
+    return first_pair(form, alone(form, "exp", run), joined, run)
 
 
 def half_tangent(form: Form, run: Canonicaliser) -> Form | None:
     """σ(u) - σ(-u) = tanh(u/2), always."""
-    found = [(k, f) for k, p in enumerate(form.terms) if (f := _alone(p, "sigmoid", run)) is not None]
-    for i, (k, f) in enumerate(found):
-        p, u = form.terms[k], run.arguments[f.base][0]
-        for n, g in found[i + 1 :]:
-            q, v = form.terms[n], run.arguments[g.base][0]
-            places = [tuple(r.out.index(x) for x in h.labels) for h, r in ((f, p), (g, q))]
-            if p.coef != -q.coef or places[0] != places[1] or not run.same(u, v.scaled(-1)):
-                continue
-            turned = -1 if u.terms[0].coef < 0 else 1
-            made = run.elementwise(lookup("tanh"), [u.scaled(Fraction(turned, 2))], {}, f.base.shape)
-            whole = made.scaled(p.coef * turned, p.decimal).spread(places[0], form.shape)
-            rest = [r for m, r in enumerate(form.terms) if m not in (k, n)]
-            return run.sum_of([*rest[:k], *whole.terms, *rest[k:]], form.shape)
-    return None
+
+    def joined(one: Call, other: Call) -> Form | None:
+        p, u = form.terms[one[0]], run.arguments[one[1].base][0]
+        if p.coef != -form.terms[other[0]].coef or not opposites(form, one, other, run):
+            return None
+        turned = -1 if u.terms[0].coef < 0 else 1
+        made = _wave("tanh", u.scaled(Fraction(turned, 2)), form, one, run)
+        return made.scaled(p.coef * turned, p.decimal)
+
+    return first_pair(form, alone(form, "sigmoid", run), joined, run)
 
 
 def whole_sigmoid(form: Form, run: Canonicaliser) -> Form | None:
     """r Heaviside(u) - r sign(u) σ(-|u|) = r σ(u), always: slopes of max(u, 0) + log(1 + e^(-|u|)), at 0 too."""
     if not any(f.base.op.name == "sign" for p in form.terms for f in p.factors):
         return None
-    keys = {run.key(p): (k, p) for k, p in enumerate(form.terms)}
+    keys = keyed(form, run)
     for k, p in enumerate(form.terms):
         for f in p.factors if p.elementwise else ():
             if f.base.op.name != "step" or f.power != 1 or f.base not in run.arguments:
                 continue
-            u, axes = run.plus(run.arguments[f.base], (1, -1), f.base.shape), [p.out.index(x) for x in f.labels]
-            rest = Form([p.without(f)], form.shape)
+            call, rest = (k, f), beside(form, (k, f))
+            u = run.plus(run.arguments[f.base], (1, -1), f.base.shape)
             size = run.elementwise(lookup("abs"), [u], {}, u.shape).scaled(-1)
-            beside = run.times(rest, _wave("sigmoid", size, f, axes, form, run))
-            partner = run.times(beside, _wave("sign", u, f, axes, form, run)).terms
-            n, q = keys.get(run.key(partner[0]), (k, p)) if len(partner) == 1 else (k, p)
-            if n != k and q.coef == -partner[0].coef:
-                whole = run.times(rest, _wave("sigmoid", u, f, axes, form, run))
-                left = [r for m, r in enumerate(form.terms) if m not in (k, n)]
-                return run.sum_of([*left[: min(k, n)], *whole.terms, *left[min(k, n) :]], form.shape)
+            partner = run.times(
+                run.times(rest, _wave("sigmoid", size, form, call, run)), _wave("sign", u, form, call, run)
+            )
+            n, times = multiple(form, k, partner, keys, run)
+            if times == -1:
+                whole = run.times(rest, _wave("sigmoid", u, form, call, run))
+                return run.sum_of(form.exchanged((k, n), whole), form.shape)
     return None
 
 
@@ -131,7 +120,7 @@ _MEETING = {("sin", "cos"): ("cos", "sin"), ("cos", "cos"): ("sin", "sin")}
 def two_angles(form: Form, run: Canonicaliser) -> Form | None:
     """sin u cos v ± cos u sin v = sin(u ± v) and cos u cos v ± sin u sin v = cos(u ∓ v), always."""
     found = [(k, p, waves) for k, p in enumerate(form.terms) if len(waves := _waves(p, run)) > 1]
-    keys: dict[Any, tuple[int, Product]] = {run.key(p): (k, p) for k, p, _ in found}
+    keys = {run.key(p): k for k, p, _ in found}
     for k, p, waves in found if len(found) > 1 else ():
         for f in waves:
             for g in waves:
@@ -139,19 +128,14 @@ def two_angles(form: Form, run: Canonicaliser) -> Form | None:
                 if names is None or f is g or f.labels != g.labels:
                     continue
                 u, v = (run.arguments[h.base][0] for h in (f, g))
-                alone = p.without(f, g)
-                rest = Form([alone], form.shape)
-                axes = [p.out.index(x) for x in f.labels]
-                other = [_wave(name, w, f, axes, form, run) for name, w in zip(names, (u, v), strict=True)]
-                partner = run.times(run.times(rest, other[0]), other[1]).terms
-                n, q = keys.get(run.key(partner[0]), (k, p)) if len(partner) == 1 else (k, p)
-                if n == k or abs(q.coef) != abs(partner[0].coef):
+                rest = Form([p.without(f, g)], form.shape)
+                other = [_wave(name, w, form, (k, f), run) for name, w in zip(names, (u, v), strict=True)]
+                n, sign = multiple(form, k, run.times(run.times(rest, other[0]), other[1]), keys, run)
+                if abs(sign) != 1:
                     continue
-                sign = 1 if q.coef == partner[0].coef else -1
-                total = run.plus([u, v], (1, sign if names == ("cos", "sin") else -sign), u.shape)
-                whole = run.times(rest, _wave(f.base.op.name, total, f, axes, form, run))
-                left = [r for m, r in enumerate(form.terms) if m not in (k, n)]
-                return run.sum_of([*left[: min(k, n)], *whole.terms, *left[min(k, n) :]], form.shape)
+                total = run.plus([u, v], (1, int(sign if names == ("cos", "sin") else -sign)), u.shape)
+                whole = run.times(rest, _wave(f.base.op.name, total, form, (k, f), run))
+                return run.sum_of(form.exchanged((k, n), whole), form.shape)
     return None
 
 
@@ -161,21 +145,9 @@ def _waves(p: Product, run: Canonicaliser) -> list[Factor]:
     return known if p.elementwise else []
 
 
-def _wave(name: str, u: Form, f: Factor, axes: list[int], form: Form, run: Canonicaliser) -> Form:
-    """``name(u)`` where the factor ``f`` stands in a form."""
-    return run.elementwise(lookup(name), [u], {}, f.base.shape).spread(axes, form.shape)
-
-
-def _exponential(p: Product, run: Canonicaliser) -> Factor | None:
-    """The factor of a product that is nothing but e^u."""
-    return _alone(p, "exp", run)
-
-
-def _alone(p: Product, name: str, run: Canonicaliser) -> Factor | None:
-    """The factor of a product that is nothing but one function, times a number."""
-    f = p.factors[0] if len(p.factors) == 1 else None
-    known = f is not None and f.base.op.name == name and f.power == 1 and f.base in run.arguments
-    return f if known and p.elementwise else None
+def _wave(name: str, u: Form, form: Form, call: Call, run: Canonicaliser) -> Form:
+    """``name(u)`` where a call stands in a form."""
+    return spread(form, call, run.elementwise(lookup(name), [u], {}, call[1].base.shape))
 
 
 def _together(f: Factor, p: Product, name: str, sign: int, run: Canonicaliser, shape: tuple[Any, ...]) -> Form | None:
@@ -201,7 +173,7 @@ def _applied(
 
 def _square(p: Product) -> Factor | None:
     """The factor of a product that is nothing but the square of a function."""
-    f = p.factors[0] if len(p.factors) == 1 else None
+    f = p.only
     known = f is not None and f.base.op.name in ("sin", "cos", "sinh", "cosh") and f.power == 2
     return f if known and p.elementwise else None
 
@@ -232,7 +204,7 @@ def _is_squared_secant(inside: Form, f: Factor) -> bool:
     if len(inside.terms) != 2 or any(q.coef != 1 for q in inside.terms):
         return False
     one, square = inside.terms if inside.terms[0].constant else inside.terms[::-1]
-    found = square.factors[0] if len(square.factors) == 1 else None
+    found = square.only
     same = found is not None and found.base is f.base and found.power == 2 and square.elementwise
     return same and one.constant
 

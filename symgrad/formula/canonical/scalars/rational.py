@@ -382,8 +382,7 @@ def in_lowest_terms(form: Form, run: Canonicaliser) -> Form:
         for group in _groups(form):
             shorter = _shorter(Form([form.terms[k] for k in group], form.shape), run)
             if shorter is not None:
-                rest = [p for k, p in enumerate(form.terms) if k not in group]
-                return run.sum_of([*rest[: group[0]], *shorter.terms, *rest[group[0] :]], form.shape)
+                return run.sum_of(form.exchanged(group, shorter), form.shape)
     return form
 
 

@@ -382,7 +382,7 @@ def flattened(terms: Sequence[Product], insides: dict[Term, Form], multiples: bo
     """A term that is nothing but a short sum in brackets goes in term by term; with ``multiples`` also 2(a + b)."""
     found: list[Product] = []
     for p in terms:
-        f = p.factors[0] if len(p.factors) == 1 else None
+        f = p.only
         shut = f is None or f.power != 1 or not (multiples or abs(p.coef) == 1)
         inside = None if f is None or shut else insides.get(f.base)
         if f is None or inside is None or len(inside.terms) > WIDEST or len({*p.out, *f.labels}) > len(set(p.out)):

@@ -102,7 +102,7 @@ class Presenter:
         if len(inside.terms) != 2:
             return None
         one, other = inside.terms if inside.terms[0].constant else inside.terms[::-1]
-        s = other.factors[0] if len(other.factors) == 1 else None
+        s = other.only
         if s is None or s.base.op.name != "sigmoid" or s.power != 1 or s.base not in self.run.arguments:
             return None
         fits = one.constant and abs(one.coef) == 1 and other.coef == -one.coef and other.elementwise

@@ -61,9 +61,7 @@ def _square(form: Form, run: Canonicaliser) -> Form | None:
                 continue
             sign = 1 if form.terms[n].coef > 0 else -1
             whole = run.power(run.sum_of([a, b.scaled(sign)], form.shape), 2)
-            rest = [p for x, p in enumerate(form.terms) if x not in (k, m, n)]
-            first = min(k, m, n)
-            return run.sum_of([*rest[:first], *whole.terms, *rest[first:]], form.shape)
+            return run.sum_of(form.exchanged((k, m, n), whole), form.shape)
     return None
 
 
@@ -83,7 +81,7 @@ def _root(p: Product) -> Product | None:
 def _complement(form: Form, run: Canonicaliser) -> Form | None:
     """c - cσ(-u) = cσ(u), always."""
     for k, p in enumerate(form.terms):
-        f = p.factors[0] if len(p.factors) == 1 else None
+        f = p.only
         if f is None or p.has_delta or f.base.op.name != "sigmoid" or f.power != 1 or f.base not in run.arguments:
             continue
         v = run.arguments[f.base][0]
@@ -92,8 +90,7 @@ def _complement(form: Form, run: Canonicaliser) -> Form | None:
             continue
         made = run.elementwise(lookup("sigmoid"), [v.scaled(-1)], {}, v.shape).scaled(-p.coef, p.decimal)
         whole = made.spread([p.out.index(x) for x in f.labels], form.shape)
-        rest = [q for i, q in enumerate(form.terms) if i not in (k, n)]
-        return run.sum_of([*rest[: min(k, n)], *whole.terms, *rest[min(k, n) :]], form.shape)
+        return run.sum_of(form.exchanged((k, n), whole), form.shape)
     return None
 
 
@@ -141,9 +138,7 @@ def _between_ends(
     place = {axis: 0, 1 - axis: 1}
     specs = [(place[0], place[1]), (1, 2), (3 if axis == 0 else 2, 2 if axis == 0 else 3)]
     whole = run.contract([end, inner, end], specs, (0, 3), form.shape)
-    first = min(uses)
-    rest = [q for k, q in enumerate(form.terms) if k not in uses]
-    return run.sum_of([*rest[:first], *whole.terms, *rest[first:]], form.shape)
+    return run.sum_of(form.exchanged(uses, whole), form.shape)
 
 
 # ---------------------------------------------------------------------------------------------- linear ops
@@ -153,7 +148,7 @@ def _one_call(form: Form, run: Canonicaliser) -> Form | None:
     """L(a) + L(b) = L(a + b) for linear ops that formulas show as functions."""
     calls: dict[Any, list[int]] = {}
     for k, p in enumerate(form.terms):
-        f = p.factors[0] if len(p.factors) == 1 else None
+        f = p.only
         called = f is not None and f.base in run.arguments and f.power == 1 and f.labels == p.out
         if f is not None and called and f.base.op.linear and not f.base.op.entrywise and len(set(p.out)) == len(p.out):
             calls.setdefault((f.base.op, frozen(f.base.params), f.base.args[0].shape), []).append(k)
@@ -171,8 +166,7 @@ def _one_call(form: Form, run: Canonicaliser) -> Form | None:
                 p = run.product(inner)
                 bare = Form([Product(1, p.factors, p.out)], inner.shape)
                 whole = run.linear(bases[0].op, run.term(bare), bare, bases[0].params).scaled(p.coef, p.decimal)
-            rest = [q for k, q in enumerate(form.terms) if k not in group]
-            return run.sum_of([*rest[: group[0]], *whole.terms, *rest[group[0] :]], form.shape)
+            return run.sum_of(form.exchanged(group, whole), form.shape)
     return None
 
 
