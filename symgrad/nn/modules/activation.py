@@ -30,7 +30,7 @@ class RReLU(Applied):
     """x, or a x below 0, where a is drawn between two bounds in training, and in their middle otherwise."""
 
     function = staticmethod(functional.rrelu)
-    shown = "lower={lower}, upper={upper}"
+    _shown = "lower={lower}, upper={upper}"
     trains = True
     lower: float = 1 / 8
     upper: float = 1 / 3
@@ -41,7 +41,7 @@ class Hardtanh(Applied):
     """x between two bounds, and the bounds beyond them."""
 
     function = staticmethod(functional.hardtanh)
-    shown = "min_val={min_val}, max_val={max_val}"
+    _shown = "min_val={min_val}, max_val={max_val}"
     min_val: float = -1.0
     max_val: float = 1.0
     inplace: bool = False
@@ -56,7 +56,7 @@ class Sigmoid(Applied):
 class Hardsigmoid(Applied):
     """x/6 + 1/2 between 0 and 1."""
 
-    function = staticmethod(functional.hardsigmoid)
+    function, _usual = staticmethod(functional.hardsigmoid), {}  # as in torch
     inplace: bool = False
 
 
@@ -83,7 +83,7 @@ class Mish(Applied):
 class Hardswish(Applied):
     """x relu6(x + 3)/6, entry by entry."""
 
-    function = staticmethod(functional.hardswish)
+    function, _usual = staticmethod(functional.hardswish), {}  # as in torch
     inplace: bool = False
 
 
@@ -91,7 +91,7 @@ class ELU(Applied):
     """x, or α (exp(x) - 1) below 0."""
 
     function = staticmethod(functional.elu)
-    shown = "alpha={alpha}"
+    _shown = "alpha={alpha}"
     alpha: float = 1.0
     inplace: bool = False
 
@@ -100,7 +100,7 @@ class CELU(Applied):
     """x, or α (exp(x/α) - 1) below 0."""
 
     function = staticmethod(functional.celu)
-    shown = "alpha={alpha}"
+    _shown = "alpha={alpha}"
     alpha: float = 1.0
     inplace: bool = False
 
@@ -116,7 +116,7 @@ class GLU(Applied):
     """The first half along an axis, times σ of the second."""
 
     function = staticmethod(functional.glu)
-    shown = "dim={dim}"
+    _shown = "dim={dim}"
     dim: int = -1
 
 
@@ -124,7 +124,7 @@ class GELU(Applied):
     """x Φ(x), with Φ the distribution function of normal numbers; ``approximate="tanh"``: by a hyperbolic tangent."""
 
     function = staticmethod(functional.gelu)
-    shown = "approximate={approximate!r}"
+    _shown = "approximate={approximate!r}"
     approximate: str = "none"
 
 
@@ -132,7 +132,7 @@ class Hardshrink(Applied):
     """x, and 0 between -λ and λ."""
 
     function = staticmethod(functional.hardshrink)
-    shown = "{lambd}"
+    _shown = "{lambd}"
     lambd: float = 0.5
 
 
@@ -140,7 +140,7 @@ class Softshrink(Applied):
     """x, moved towards 0 by λ."""
 
     function = staticmethod(functional.softshrink)
-    shown = "{lambd}"
+    _shown = "{lambd}"
     lambd: float = 0.5
 
 
@@ -154,7 +154,7 @@ class LeakyReLU(Applied):
     """x, or a x below 0."""
 
     function = staticmethod(functional.leaky_relu)
-    shown = "negative_slope={negative_slope}"
+    _shown = "negative_slope={negative_slope}"
     negative_slope: float = 0.01
     inplace: bool = False
 
@@ -169,7 +169,7 @@ class Softplus(Applied):
     """log(1 + exp(β x))/β, and x where β x is above the threshold."""
 
     function = staticmethod(functional.softplus)
-    shown = "beta={beta}, threshold={threshold}"
+    _shown = "beta={beta}, threshold={threshold}"
     beta: float = 1.0
     threshold: float = 20.0
 
@@ -184,7 +184,7 @@ class Threshold(Applied):
     """x where it is above the threshold, and a value elsewhere."""
 
     function = staticmethod(functional.threshold)
-    shown = "threshold={threshold}, value={value}"
+    _shown = "threshold={threshold}, value={value}"
     threshold: float
     value: float
     inplace: bool = False
@@ -194,7 +194,7 @@ class Softmin(Applied):
     """exp(-x), divided by its sum along an axis."""
 
     function = staticmethod(functional.softmin)
-    shown = "dim={dim}"
+    _shown = "dim={dim}"
     dim: int | None = None
 
 
@@ -202,7 +202,7 @@ class Softmax(Applied):
     """exp(x), divided by its sum along an axis."""
 
     function = staticmethod(functional.softmax)
-    shown = "dim={dim}"
+    _shown = "dim={dim}"
     dim: int | None = None
 
 
@@ -210,7 +210,7 @@ class LogSoftmax(Applied):
     """The logarithm of the softmax along an axis."""
 
     function = staticmethod(functional.log_softmax)
-    shown = "dim={dim}"
+    _shown = "dim={dim}"
     dim: int | None = None
 
 
@@ -230,6 +230,8 @@ class PReLU(Module):
     tensor([-0.5000,  3.0000], grad_fn=<PreluKernelBackward0>)
     """
 
+    _shown = "num_parameters={num_parameters}"
+
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None):
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
@@ -242,7 +244,3 @@ class PReLU(Module):
     def forward(self, input: Any) -> Any:
         """The shape of the input."""
         return functional.prelu(input, self.weight)
-
-    def extra_repr(self) -> str:
-        """The number of weights."""
-        return f"num_parameters={self.num_parameters}"

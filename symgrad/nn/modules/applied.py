@@ -39,12 +39,11 @@ class Applied(Module):
     """Calls its function with the inputs and its settings.
 
     function  what the layer computes
-    shown     the text of the settings, for ``str.format``; "inplace=True" is added where that is so
     trains    whether the function is told if the layer is in training
     """
 
     function: ClassVar[Any]
-    shown: ClassVar[str] = ""
+    _usual: ClassVar[dict[str, Any]] = {"inplace": False}
     trains: ClassVar[bool] = False
     _settings: ClassVar[inspect.Signature] = inspect.Signature()
 
@@ -84,8 +83,3 @@ class Applied(Module):
     def forward(self, *inputs: Any, **named: Any) -> Any:
         """What the function gives for the inputs."""
         return type(self).function(*inputs, **named, **self.settings())
-
-    def extra_repr(self) -> str:
-        """The settings that the class shows."""
-        inplace = "inplace=True" if getattr(self, "inplace", False) and "{inplace}" not in self.shown else ""
-        return ", ".join(filter(None, (self.shown.format_map(self.__dict__), inplace)))

@@ -15,6 +15,11 @@ from symgrad.tensor.creation import ones, tensor, zeros
 class _NormBase(Scaled):
     """What both share: weight and bias of each channel if ``affine``; running mean and variance if tracked."""
 
+    _shown = (
+        "{num_features}, eps={eps}, momentum={momentum}, affine={affine}, bias={bias}, "
+        "track_running_stats={track_running_stats}"
+    )
+
     ndims: ClassVar[tuple[int, ...]]
     _version = 2
 
@@ -63,14 +68,6 @@ class _NormBase(Scaled):
         if local_metadata.get("version", 0) < 2 and self.track_running_stats and key not in state_dict:
             state_dict[key] = self.num_batches_tracked
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
-
-    def extra_repr(self) -> str:
-        """Sizes and settings."""
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, "
-            f"track_running_stats={self.track_running_stats}"
-        )
 
 
 class _BatchNorm(_NormBase):

@@ -42,6 +42,8 @@ class Linear(Module):
     p*sum(bias) + sum(weight @ sum(x, 0))
     """
 
+    _shown = "in_features={in_features}, out_features={out_features}, bias={bias}"
+
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
@@ -60,10 +62,6 @@ class Linear(Module):
         """Shape (*, out_features)."""
         return functional.linear(input, self.weight, self.bias)
 
-    def extra_repr(self) -> str:
-        """Sizes, and whether there is a bias."""
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
-
 
 class NonDynamicallyQuantizableLinear(Linear):
     """A linear layer by the name that the text of torch's attention has for its last one."""
@@ -71,6 +69,8 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 class Bilinear(Module):
     """x₁ᵀ W x₂ + b for each of out_features matrices: ``weight`` is (out_features, in1_features, in2_features)."""
+
+    _shown = "in1_features={in1_features}, in2_features={in2_features}, out_features={out_features}, bias={bias}"
 
     def __init__(
         self,
@@ -99,10 +99,3 @@ class Bilinear(Module):
     def forward(self, input1: Any, input2: Any) -> Any:
         """Shape (*, out_features)."""
         return functional.bilinear(input1, input2, self.weight, self.bias)
-
-    def extra_repr(self) -> str:
-        """Sizes, and whether there is a bias."""
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-            f"out_features={self.out_features}, bias={self.bias is not None}"
-        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, ClassVar
 
 from symgrad.errors import ArgumentError
 from symgrad.nn.modules.calling import (
@@ -44,6 +44,17 @@ class Signature:
         if module is None:
             raise AttributeError("__signature__")
         return inspect.signature(module.forward)
+
+
+class _Settings:
+    """The settings of a layer, as ``str.format_map`` asks for them."""
+
+    def __init__(self, layer: Any):
+        self.layer = layer
+
+    def __getitem__(self, name: str) -> Any:
+        value = getattr(self.layer, name)
+        return value is not None if name == "bias" else value
 
 
 class Module(Keeper):
@@ -93,9 +104,15 @@ class Module(Keeper):
         """Take the state of a copy or of a file; classes that change old states begin with this."""
         self.__dict__.update(state)
 
+    _shown: ClassVar[str] = ""
+    """The settings of a layer that its text shows, for ``str.format``; of the bias, whether there is one."""
+    _usual: ClassVar[dict[str, Any]] = {}
+    """Settings that stand behind these where they are other ones."""
+
     def extra_repr(self) -> str:
         """What ``repr`` shows between the parentheses."""
-        return ""
+        shown = type(self)._shown.format_map(_Settings(self))
+        return f"{shown}{unusual(self, **type(self)._usual)}".removeprefix(", ")
 
     def _get_name(self) -> str:
         return type(self).__name__
@@ -111,6 +128,12 @@ class Module(Keeper):
             return f"{self._get_name()}({extra})"
         lines += self._told_below()
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def unusual(layer: Any, **usual: Any) -> str:
+    """The settings that are not as they usually are."""
+    told = {name: getattr(layer, name, value) for name, value in usual.items()}
+    return "".join(f", {name}={value}" for name, value in told.items() if value != usual[name])
 
 
 def indented(text: str) -> str:

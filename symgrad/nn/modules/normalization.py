@@ -14,7 +14,7 @@ class LocalResponseNorm(Applied):
     """x / (k + α mean of the squares of neighbouring channels)^β."""
 
     function = staticmethod(functional.local_response_norm)
-    shown = "{size}, alpha={alpha}, beta={beta}, k={k}"
+    _shown = "{size}, alpha={alpha}, beta={beta}, k={k}"
     size: int
     alpha: float = 1e-4
     beta: float = 0.75
@@ -28,6 +28,8 @@ class LayerNorm(Scaled):
     >>> sg.nn.LayerNorm(2)(sg.tensor([[1.0, 3.0]])).shape
     torch.Size([1, 2])
     """
+
+    _shown = "{normalized_shape}, eps={eps}, elementwise_affine={elementwise_affine}, bias={bias}"
 
     def __init__(
         self,
@@ -48,16 +50,11 @@ class LayerNorm(Scaled):
         """The shape of the input."""
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        """Sizes and settings."""
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
-            f"bias={self.bias is not None}"
-        )
-
 
 class RMSNorm(Scaled):
     """x/√(mean of x² + ε) · weight over the last axes, of shape ``normalized_shape`` (Zhang and Sennrich, 2019)."""
+
+    _shown = "{normalized_shape}, eps={eps}, elementwise_affine={elementwise_affine}"
 
     def __init__(
         self,
@@ -77,13 +74,11 @@ class RMSNorm(Scaled):
         """The shape of the input."""
         return functional.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self) -> str:
-        """Sizes and settings."""
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-
 
 class GroupNorm(Scaled):
     """(x - mean)/√(var + ε) · weight + bias, with the mean and variance of each group of channels."""
+
+    _shown = "{num_groups}, {num_channels}, eps={eps}, affine={affine}, bias={bias}"
 
     def __init__(
         self,
@@ -106,13 +101,6 @@ class GroupNorm(Scaled):
     def forward(self, input: Any) -> Any:
         """The shape of the input."""
         return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
-
-    def extra_repr(self) -> str:
-        """Sizes and settings."""
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )
 
 
 def _shape(given: Any) -> tuple[int, ...]:

@@ -11,6 +11,8 @@ from symgrad.nn.modules.module import Module
 class _Padding(Module):
     """What the layers share: the width at both ends of each axis, the last axis first; a number is for all of them."""
 
+    _shown = "{padding}"
+
     axes: ClassVar[int]
     mode: ClassVar[str]
 
@@ -22,12 +24,9 @@ class _Padding(Module):
         """The padded input."""
         return functional.pad(input, self.padding, self.mode)
 
-    def extra_repr(self) -> str:
-        """The widths."""
-        return f"{self.padding}"
-
 
 class _Constant(_Padding):
+    _shown = "padding={padding}, value={value}"
     mode = "constant"
 
     def __init__(self, padding: Any, value: float):
@@ -37,10 +36,6 @@ class _Constant(_Padding):
     def forward(self, input: Any) -> Any:
         """The padded input."""
         return functional.pad(input, self.padding, self.mode, self.value)
-
-    def extra_repr(self) -> str:
-        """The widths and the value."""
-        return f"padding={self.padding}, value={self.value}"
 
 
 class _Zero(_Padding):

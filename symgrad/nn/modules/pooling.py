@@ -21,7 +21,7 @@ class _Pool(Applied):
 
 
 class _MaxPool(_Pool):
-    shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}, dilation={dilation}, ceil_mode={ceil_mode}"
+    _shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}, dilation={dilation}, ceil_mode={ceil_mode}"
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
@@ -52,7 +52,7 @@ class AvgPool1d(_Pool):
     """The mean of each window of (N, C, L)."""
 
     function = staticmethod(functional.avg_pool1d)
-    shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
+    _shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
@@ -67,7 +67,7 @@ class AvgPool1d(_Pool):
 
 
 class _AvgPool(_Pool):
-    shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
+    _shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
@@ -89,7 +89,7 @@ class AvgPool3d(_AvgPool):
 
 
 class _LPPool(Applied):
-    shown = "norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, ceil_mode={ceil_mode}"
+    _shown = "norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, ceil_mode={ceil_mode}"
     norm_type: float
     kernel_size: Any
     stride: Any = None
@@ -115,7 +115,7 @@ class LPPool3d(_LPPool):
 
 
 class _AdaptiveMaxPool(Applied):
-    shown = "output_size={output_size}"
+    _shown = "output_size={output_size}"
     output_size: Any
     return_indices: bool = False
 
@@ -139,7 +139,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
 
 
 class _AdaptiveAvgPool(Applied):
-    shown = "output_size={output_size}"
+    _shown = "output_size={output_size}"
     output_size: Any
 
 
@@ -184,6 +184,8 @@ class FractionalMaxPool3d(_FractionalMaxPool):
 class _MaxUnpool(Module):
     """The entries back at the places that a pool found them at, and zeros elsewhere."""
 
+    _shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
+
     function: ClassVar[Any]
     axes: ClassVar[int]
 
@@ -197,10 +199,6 @@ class _MaxUnpool(Module):
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
         """The pool's input as far as it is known; ``output_size`` tells its size where several would do."""
         return type(self).function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
-
-    def extra_repr(self) -> str:
-        """The windows."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class MaxUnpool1d(_MaxUnpool):

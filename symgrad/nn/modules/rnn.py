@@ -39,6 +39,11 @@ class RNNBase(_Drawn):
     ``bias``, ``bias_ih_lk`` and ``bias_hh_lk``; those of the way back end in ``_reverse``.
     """
 
+    _shown = "{input_size}, {hidden_size}"
+    _usual: ClassVar[dict[str, Any]] = {
+        "proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False,
+    }  # fmt: skip
+
     def __init__(
         self,
         mode: str,
@@ -207,16 +212,6 @@ class RNNBase(_Drawn):
             raise ShapeError(f"{how} but got {hx.ndim}-D tensor")
         return hx.unsqueeze(1) if alone else hx
 
-    def extra_repr(self) -> str:
-        """Sizes, and what is not as usual."""
-        text = f"{self.input_size}, {self.hidden_size}"
-        for name, usual in (
-            ("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False), ("dropout", 0),
-            ("bidirectional", False),
-        ):  # fmt: skip
-            text += "" if getattr(self, name) == usual else f", {name}={getattr(self, name)}"
-        return text
-
 
 def _ordered(state: Any, order: Any) -> Any:
     return state if order is None else state.index_select(1, order)
@@ -303,6 +298,8 @@ class LSTM(RNNBase):
 class RNNCellBase(_Drawn):
     """What cells share: ``weight_ih`` (gates · hidden, in), ``weight_hh`` (gates · hidden, hidden) and two biases."""
 
+    _shown, _usual = "{input_size}, {hidden_size}", {"bias": True, "nonlinearity": "tanh"}
+
     states: ClassVar[int] = 1
 
     def __init__(
@@ -345,12 +342,6 @@ class RNNCellBase(_Drawn):
         if not alone:
             return made
         return tuple(state.squeeze(0) for state in made) if self.states > 1 else made.squeeze(0)
-
-    def extra_repr(self) -> str:
-        """Sizes, and what is not as usual."""
-        text = f"{self.input_size}, {self.hidden_size}" + ("" if self.bias is True else f", bias={self.bias}")
-        bend = getattr(self, "nonlinearity", "tanh")
-        return text if bend == "tanh" else f"{text}, nonlinearity={bend}"
 
 
 class RNNCell(RNNCellBase):

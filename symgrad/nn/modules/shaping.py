@@ -13,6 +13,8 @@ from symgrad.nn.modules.module import Module
 class Flatten(Module):
     """Some axes as one: all but the first by default."""
 
+    _shown = "start_dim={start_dim}, end_dim={end_dim}"
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
@@ -21,13 +23,11 @@ class Flatten(Module):
         """A view where that is possible."""
         return input.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self) -> str:
-        """The axes."""
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
-
 
 class Unflatten(Module):
     """One axis as several, of the sizes that are told."""
+
+    _shown = "dim={dim}, unflattened_size={unflattened_size}"
 
     def __init__(self, dim: int, unflattened_size: Any):
         super().__init__()
@@ -39,16 +39,12 @@ class Unflatten(Module):
         """A view of the input."""
         return input.unflatten(self.dim, self.unflattened_size)
 
-    def extra_repr(self) -> str:
-        """The axis and the sizes."""
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
-
 
 class Fold(Applied):
     """Adds windows up to images: (N, C Π kernel_size, L) to (N, C, *output_size)."""
 
     function = staticmethod(functional.fold)
-    shown = (
+    _shown = (
         "output_size={output_size}, kernel_size={kernel_size}, dilation={dilation}, padding={padding}, stride={stride}"
     )
     output_size: Any
@@ -62,7 +58,7 @@ class Unfold(Applied):
     """Every window of images as a column: (N, C, H, W) to (N, C Π kernel_size, L)."""
 
     function = staticmethod(functional.unfold)
-    shown = "kernel_size={kernel_size}, dilation={dilation}, padding={padding}, stride={stride}"
+    _shown = "kernel_size={kernel_size}, dilation={dilation}, padding={padding}, stride={stride}"
     kernel_size: Any
     dilation: Any = 1
     padding: Any = 0
@@ -73,7 +69,7 @@ class PixelShuffle(Applied):
     """(N, C r², H, W) to (N, C, r H, r W)."""
 
     function = staticmethod(functional.pixel_shuffle)
-    shown = "upscale_factor={upscale_factor}"
+    _shown = "upscale_factor={upscale_factor}"
     upscale_factor: int
 
 
@@ -81,7 +77,7 @@ class PixelUnshuffle(Applied):
     """(N, C, r H, r W) to (N, C r², H, W)."""
 
     function = staticmethod(functional.pixel_unshuffle)
-    shown = "downscale_factor={downscale_factor}"
+    _shown = "downscale_factor={downscale_factor}"
     downscale_factor: int
 
 
@@ -89,7 +85,7 @@ class ChannelShuffle(Applied):
     """The channels of groups, dealt out in turns."""
 
     function = staticmethod(functional.channel_shuffle)
-    shown = "groups={groups}"
+    _shown = "groups={groups}"
     groups: int
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from symgrad.errors import ArgumentError
 from symgrad.nn import functional, init
 from symgrad.nn.modules.linear import empty_parameter
-from symgrad.nn.modules.module import Module
+from symgrad.nn.modules.module import Module, unusual
 from symgrad.nn.parameter import Parameter
 from symgrad.tape.modes import no_grad
 
@@ -64,6 +64,15 @@ class Embedding(_Rows):
     torch.Size([2, 2, 3])
     """
 
+    _shown = "{num_embeddings}, {embedding_dim}"
+    _usual: ClassVar[dict[str, Any]] = {
+        "padding_idx": None,
+        "max_norm": None,
+        "norm_type": 2.0,
+        "scale_grad_by_freq": False,
+        "sparse": False,
+    }
+
     def __init__(
         self,
         num_embeddings: int,
@@ -94,12 +103,6 @@ class Embedding(_Rows):
             self.norm_type,
             self.scale_grad_by_freq,
             self.sparse,
-        )
-
-    def extra_repr(self) -> str:
-        """Sizes, and what is not as usual."""
-        return f"{self.num_embeddings}, {self.embedding_dim}" + _unusual(
-            self, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
         )
 
 
@@ -144,11 +147,6 @@ class EmbeddingBag(_Rows):
 
     def extra_repr(self) -> str:
         """Sizes, and what is not as usual."""
-        unusual = _unusual(self, max_norm=None, norm_type=2.0, scale_grad_by_freq=False)
-        padding = _unusual(self, padding_idx=None)
-        return f"{self.num_embeddings}, {self.embedding_dim}{unusual}, mode={self.mode!r}{padding}"
-
-
-def _unusual(layer: Any, **usual: Any) -> str:
-    """The settings that are not as they usually are."""
-    return "".join(f", {name}={getattr(layer, name)}" for name in usual if getattr(layer, name) != usual[name])
+        scaled = unusual(self, max_norm=None, norm_type=2.0, scale_grad_by_freq=False)
+        padding = unusual(self, padding_idx=None)
+        return f"{self.num_embeddings}, {self.embedding_dim}{scaled}, mode={self.mode!r}{padding}"
