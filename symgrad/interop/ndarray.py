@@ -107,11 +107,12 @@ def _in_place(name: str) -> Callable[..., Any]:
     return call
 
 
-def _method(function: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: Array, *args: Any, **kwargs: Any) -> Any:
-        return function(self, *args, **kwargs)
-
-    return method
+_METHODS: dict[str, Callable[..., Any]] = {name: getattr(np, name) for name in (
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "conj", "conjugate", "cumprod",
+    "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "put", "ravel", "repeat", "round",
+    "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var",
+)}  # fmt: skip
+"""Methods that are NumPy's functions of their names, as these were before a program was followed."""
 
 
 def _one_or_many(values: tuple[Any, ...]) -> Any:
@@ -232,6 +233,8 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         return self.numbers.lost
 
     def __getattr__(self, name: str) -> Any:
+        if name in _METHODS:
+            return functools.partial(_METHODS[name], self)
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
         raise AttributeError(
@@ -424,37 +427,9 @@ class Array(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
     __imod__ = _in_place("mod")
     __ipow__ = _in_place("pow")
 
-    all = _method(np.all)
-    any = _method(np.any)
-    argmax = _method(np.argmax)
-    argmin = _method(np.argmin)
-    argpartition = _method(np.argpartition)
-    argsort = _method(np.argsort)
-    choose = _method(np.choose)
-    clip = _method(np.clip)
-    compress = _method(lambda a, condition, axis=None: np.compress(condition, a, axis))
-    conj = conjugate = _method(np.conj)
-    cumprod = _method(np.cumprod)
-    cumsum = _method(np.cumsum)
-    diagonal = _method(np.diagonal)
-    dot = _method(np.dot)
-    max = _method(np.max)
-    mean = _method(np.mean)
-    min = _method(np.min)
-    nonzero = _method(np.nonzero)
-    prod = _method(np.prod)
-    put = _method(np.put)
-    ravel = _method(np.ravel)
-    repeat = _method(np.repeat)
-    round = _method(np.round)
-    searchsorted = _method(np.searchsorted)
-    squeeze = _method(np.squeeze)
-    std = _method(np.std)
-    sum = _method(np.sum)
-    swapaxes = _method(np.swapaxes)
-    take = _method(np.take)
-    trace = _method(np.trace)
-    var = _method(np.var)
+    def compress(self, condition: Any, axis: int | None = None) -> Any:
+        """The parts along an axis where a condition holds."""
+        return np.compress(condition, self, axis)
 
     def astype(self, dtype: Any, **_: Any) -> Any:
         """The entries in another dtype."""

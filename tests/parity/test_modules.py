@@ -14,11 +14,12 @@ import symgrad as sg
 torch = pytest.importorskip("torch")
 
 ELEMENTWISE = (
-    "ReLU() ReLU(True) ReLU6() Sigmoid() Hardsigmoid(True) Tanh() SiLU() Mish() Hardswish(True) ELU() ELU(2.0,inplace=True) "
-    "CELU() SELU() GELU() GELU('tanh') Hardshrink() Softshrink() Tanhshrink() LeakyReLU() LogSigmoid() Softplus() "
-    "Softsign() RReLU() Hardtanh() Hardtanh(-2,2) PReLU() PReLU(4) GLU() Threshold(.1,20) Softmax(1) Softmin(dim=0) "
-    "LogSoftmax(-1) Identity() Dropout(0.3) Dropout().eval() Linear(4,2) Linear(4,2,bias=False) LayerNorm(4) "
-    "LayerNorm((3,4),bias=False) LayerNorm(4,elementwise_affine=False) RMSNorm(4) BatchNorm1d(4) Unflatten(1,(2,2))"
+    "ReLU() ReLU(True) ReLU6() Sigmoid() Hardsigmoid(True) Tanh() SiLU() Mish() Hardswish(True) ELU() "
+    "ELU(2.0,inplace=True) CELU() SELU() GELU() GELU('tanh') Hardshrink() Softshrink() Tanhshrink() LeakyReLU() "
+    "LogSigmoid() Softplus() Softsign() RReLU() Hardtanh() Hardtanh(-2,2) PReLU() PReLU(4) GLU() Threshold(.1,20) "
+    "Softmax(1) Softmin(dim=0) LogSoftmax(-1) Identity() Dropout(0.3) Dropout().eval() Linear(4,2) "
+    "Linear(4,2,bias=False) LayerNorm(4) LayerNorm((3,4),bias=False) LayerNorm(4,elementwise_affine=False) RMSNorm(4) "
+    "BatchNorm1d(4) Unflatten(1,(2,2))"
 ).split()
 """Of matrices (3, 4)."""
 
