@@ -18,6 +18,7 @@ from symgrad.check.branches.sides import Compare, compared_there, looked_at_bran
 from symgrad.check.diagnosis.retry import asked_again, gradients_in_double, repeated_gradients
 from symgrad.check.inquiry import Inquiry
 from symgrad.check.oracle.answer import Exact
+from symgrad.check.oracle.digits import look_at_digits
 from symgrad.check.oracle.exact import exact_gradient
 from symgrad.check.oracle.formulas import formula_texts
 from symgrad.check.oracle.subgradients import look_at_subgradients
@@ -93,6 +94,11 @@ def _compared_at(
     if not all(a.ok for a in arguments) and all(map(_is_tiny, arguments, [_size_of(exact)] * len(arguments))):
         exact.tolerance = [t + n for t, n in zip(exact.tolerance, _noise(given, subject, exact), strict=True)]
         arguments = differences(given.gradients)
+    if not all(a.ok for a in arguments):
+        lost = look_at_digits(subject, exact, given.gradients, lambda args: repeated_gradients(given, args))
+        arguments = differences(given.gradients)
+        for i, said in lost.items():
+            arguments[i].notes.append(said)
     for i, argument in enumerate(arguments):
         argument.kind, argument.function, argument.outputs = kind, label, outputs
         argument.measured = exact.measured

@@ -127,3 +127,62 @@ def test_a_gradient_of_zero_that_another_formula_has_by_cancelling():
         report = check(attended, attended_gradient, *args, argnums=0)
         assert report.ok, report
         assert not check(attended, lambda *a: attended_gradient(*a) + 1e-15, *args, argnums=0)
+
+
+LOSING = {
+    "a variance by its squares": (
+        lambda x: x.std(),
+        lambda x: (x - x.mean()) / len(x) / np.sqrt((x * x).mean() - x.mean() ** 2),
+        1e6 + np.random.default_rng(0).normal(size=8),
+    ),
+    "exp(x) - 1": (
+        lambda x: np.log(np.expm1(x)).sum(),
+        lambda x: np.exp(x) / (np.exp(x) - 1),
+        np.array([1e-9, 1e-8, 1e-7]),
+    ),
+    "a root that is nearly the other one": (
+        lambda b: (-2 / (b + np.sqrt(b * b - 4))).sum(),
+        lambda b: (b / np.sqrt(b * b - 4) - 1) / 2,
+        np.array([1e4, 1e5, 1e6]),
+    ),
+    "a sigmoid that is all but 1": (
+        lambda x: np.log1p(np.exp(-x)).sum(),
+        lambda x: 1 / (1 + np.exp(-x)) - 1,
+        np.array([20.0, 30.0, 25.0]),
+    ),
+    "a quotient of small numbers": (
+        lambda x: (np.expm1(x) / x).sum(),
+        lambda x: (x * np.exp(x) - np.exp(x) + 1) / x**2,
+        np.array([1e-4, 2e-5, 1e-3]),
+    ),
+}
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="extended precision is double precision here")
+@pytest.mark.parametrize("name", LOSING)
+def test_a_right_formula_that_loses_digits_is_right_and_told_so(name):
+    """They were wrong, "right to 8 digits", and one had a mend that holds for small numbers alone."""
+    f, grad, x = LOSING[name]
+    report = check(f, grad, x)
+    assert report.ok, report
+    assert "loses digits" in str(report)
+    for wrong in (lambda x: grad(x) * 1.001, lambda x: 2 * grad(x), lambda x: grad(x) + np.max(grad(x)) * 1e-3):
+        assert not check(f, wrong, x, diagnose=False)
+
+
+def test_a_formula_that_loses_digits_hides_no_mistake():
+    def f(x, y):
+        return np.log1p(np.exp(-x)).sum() + (y**3).sum()
+
+    def grad(x, y):
+        return 1 / (1 + np.exp(-x)) - 1, 3 * y**2 * (1 + 1e-9)
+
+    report = check(f, grad, np.array([20.0, 30.0]), np.array([0.5, 2.0]), diagnose=False)
+    assert not report["y"].ok
+    assert not check(f, lambda x, y: grad(x, y + 1e-9)[1], np.array([0.2]), np.array([0.5]), argnums=1, diagnose=False)
+
+
+def test_gradients_in_extended_precision_are_compared_in_double():
+    x = RNG.normal(size=3)
+    assert check(lambda x: (x**3).sum(), lambda x: 3 * x.astype(np.longdouble) ** 2, x)
+    assert check(lambda x: (x**3).sum(), lambda x: 2 * x.astype(np.longdouble) ** 2, x).diagnosis.kind == "factor"

@@ -14,6 +14,9 @@ from symgrad.tape.formulas.names import check_name
 from symgrad.tape.record import Recorded
 from symgrad.tape.standins import inner
 
+EXTENDED = "gG"
+"""What NumPy calls the dtypes that are wider than double precision: gradients may have them, and arguments may not."""
+
 _WIDE = {"f": np.dtype(np.float64), "c": np.dtype(np.complex128)}
 
 
@@ -114,8 +117,12 @@ def wide(array: Any) -> Any:
 
 
 def epsilon(*dtypes: Any) -> float:
-    """The rounding unit of the least precise floating dtype among ``dtypes``; that of float64 if there is none."""
-    return max((float(finfo(d).eps) for d in dtypes if is_floating(d)), default=float(np.finfo(np.float64).eps))
+    """The rounding unit of the least precise floating dtype among ``dtypes``; that of float64 if there is none.
+
+    No gradient is compared to more digits than that, in extended precision either.
+    """
+    known = (float(finfo(d).eps) for d in dtypes if is_floating(d) and d.char not in EXTENDED)
+    return max(known, default=float(np.finfo(np.float64).eps))
 
 
 def parameter_names(f: Callable[..., Any], count: int, names: Sequence[str] | None) -> list[str]:
@@ -177,7 +184,7 @@ def given_gradients(
             raise DtypeError(
                 f"argument {position} is no floating-point array ({args[position]!r:.40}); it has no gradient."
             )
-        if not is_number(gradient.dtype) or gradient.dtype == bool:
+        if not (is_number(gradient.dtype) or gradient.dtype.char in EXTENDED) or gradient.dtype == bool:
             raise ArgumentError(f"the gradient of {names[position]} is {_said(gradient)}")
     return gradients, [p % len(args) for p in positions]
 

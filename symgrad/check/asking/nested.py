@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from symgrad.check.asking.arrays import (
+    EXTENDED,
     as_array,
     given_gradients,
     is_array_like,
     is_differentiable,
     parameter_names,
     several_given,
+    wide,
 )
 from symgrad.check.asking.calling import copied
 from symgrad.check.asking.placing import has_value_before, placed
@@ -118,6 +120,7 @@ def take_apart(
     value = grad(*flat.whole(copies)) if callable(grad) else grad
     with_value = has_value_before(value, args[:own], lambda: f(*flat.whole(flat.copies())))
     given, positions = read(value[1] if with_value else value)
+    given = [wide(g) if g.dtype.char in EXTENDED else g for g in given]
     changed = [name for name, a, b in zip(flat.names, copies, flat.shown, strict=True) if _was_changed(a, b)]
 
     def again(values: Sequence[Any]) -> list[Any]:
