@@ -16,7 +16,7 @@ import symgrad as sg
 from symgrad import dtypes
 from symgrad.autograd.sweeps import autopsy
 from symgrad.check import inquiry, report
-from symgrad.check.diagnosis import case
+from symgrad.check.diagnosis import case, proven
 from symgrad.check.graph import surgery
 from symgrad.check.mending import search
 from symgrad.proving import exact
@@ -56,7 +56,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     def clock() -> float:
         return time.thread_time() / 4
 
-    for module in (case, inquiry, report, search, surgery):
+    for module in (case, inquiry, proven, report, search, surgery):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=clock, thread_time=clock))
     monkeypatch.setattr(autopsy, "_SECONDS", 60.0)
     monkeypatch.setattr(exact, "SECONDS", 60.0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from symgrad.check.asking.arrays import as_array, as_written, is_differentiable, require_floating
 from symgrad.check.asking.calling import like
+from symgrad.check.asking.defaults import shared_defaults
 from symgrad.check.asking.derivatives import METHODS, Derivative
 from symgrad.check.asking.frameworks import derivative_of, in_library, wants_torch
 from symgrad.check.asking.jax_calls import jax_followed
@@ -258,7 +259,9 @@ def _name_of(f: Any) -> str:
 
 
 def _check_gradient(q: Question) -> Report:
-    given = take_apart(q.f, q.grad, q.args, q.argnums, q.flat.called)
+    fixed = shared_defaults(q.f, q.grad, len(q.args))
+    given = take_apart(q.f, q.grad, [*q.args, *fixed.values()], q.argnums, [*q.flat.called, *fixed], len(q.args))
+    given.own = len(given.args)
     return compared(given, Derivative(method=q.method), "gradient", q.label, q.rtol)
 
 

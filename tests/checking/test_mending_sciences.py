@@ -240,7 +240,7 @@ def test_mends_are_right_at_other_sizes():
 def test_other_sizes_are_no_longer_the_given_ones():
     """Of two entries none was taken off, and what was right there counted as right at another size."""
     subject = Subject(lambda w: (w**2).sum(), [np.ones(2)], [0], ["w"], None)
-    assert [args[0].shape for args in at_other_sizes(subject, {})] == [(3,)]
+    assert [args[0].shape for args in at_other_sizes(subject, {})] == [(4,), (3,)]
 
 
 def softmax(z):
@@ -300,3 +300,62 @@ def test_what_is_taken_off_all_entries_alike_is_mended(name):
     report = check(f, grad, *args, argnums=0)
     assert not report
     assert report.mend.right == right
+
+
+def ridge(w, X, y, lam=0.5):
+    r = X @ w - y
+    return r @ r / len(y) + lam * (w @ w)
+
+
+def half_as_much(w, X, y, lam=0.5):
+    r = X @ w - y
+    dw = 2 * X.T @ r / len(y)
+    dw += lam * w
+    return dw
+
+
+def contrast(A, B, tau=0.5):
+    S = A @ B.T / tau
+    return np.log(np.exp(S).sum(axis=1)).sum()
+
+
+def without_temperature(A, B, tau=0.5):
+    E = np.exp(A @ B.T / tau)
+    P = E / E.sum(axis=1, keepdims=True)
+    return P @ B
+
+
+def pooled(x, a):
+    n, m = x.shape
+    return (x.reshape(n // 2, 2, m // 2, 2).mean(axis=(1, 3)) * a).sum()
+
+
+def not_divided(x, a):
+    n, m = x.shape
+    g = np.zeros((n // 2, 2, m // 2, 2))
+    g += a[:, None, :, None]
+    return g.reshape(n, m)
+
+
+rng = np.random.default_rng(3)
+OF_DEFAULTS = {
+    "ridge": (ridge, half_as_much, (rng.normal(size=3), rng.normal(size=(7, 3)), rng.normal(size=7)), "2 * (lam * w)"),
+    "contrast": (contrast, without_temperature, (rng.normal(size=(4, 3)), rng.normal(size=(4, 3))), "/ tau"),
+    "pooling": (pooled, not_divided, (rng.normal(size=(4, 6)), rng.normal(size=(2, 3))), "/ 4"),
+}
+
+
+@pytest.mark.parametrize("name", OF_DEFAULTS)
+def test_a_mend_holds_for_other_values_of_a_default_and_twice_the_sizes(name):
+    """``dw += w`` is right for lam=0.5 alone, ``2 * P @ B`` for tau=0.5, and ``a / len(x)`` for four rows."""
+    f, grad, args, right = OF_DEFAULTS[name]
+    report = check(f, grad, *args, argnums=0)
+    assert right in report.mend.right, report
+
+
+def test_numbers_that_both_functions_have_as_a_default_are_no_arguments_with_gradients():
+    w, X, y = OF_DEFAULTS["ridge"][2]
+    report = check(ridge, lambda w, X, y, lam=0.5: half_as_much(w, X, y, lam) + lam * w, w, X, y)
+    assert report.ok, report
+    assert [a.name for a in report.arguments] == ["w"]
+    assert check(lambda a, b, k=0.5: k * a * b, lambda a, b, k=0.5: np.array([k * b, k * a]), 2.0, 3.0)

@@ -394,3 +394,64 @@ def cube_slope(u):
     g[1:] += d
     g[:-1] -= d
     return g
+
+
+def ridge(w, X, y, lam=0.5):
+    r = X @ w - y
+    return r @ r / len(y) + lam * (w @ w)
+
+
+def ridge_grad(w, X, y, lam=0.5):
+    return 2 * X.T @ (X @ w - y) / len(y) + 2 * lam * w
+
+
+def filtered(theta, e):
+    h = np.zeros(len(e))
+    h[0] = 1.0
+    for t in range(1, len(e)):
+        h[t] = theta[0] + theta[1] * e[t - 1] ** 2 + theta[2] * h[t - 1]
+    return (np.log(h) + e**2 / h).sum()
+
+
+def filtered_grad(theta, e, wrong=""):
+    h, dtheta, de = np.zeros(len(e)), np.zeros(3), np.zeros(len(e))
+    h[0] = 1.0
+    for t in range(1, len(e)):
+        h[t] = theta[0] + theta[1] * e[t - 1] ** 2 + theta[2] * h[t - 1]
+    dh = 1 / h - e**2 / h**2
+    de += 2 * e / h
+    for t in range(len(e) - 1, 0, -1):
+        dtheta += dh[t] * np.array([1, e[t - 1] ** 2, h[t - 1]])
+        dh[t - 1] += dh[t] * (1 if wrong == "beta" else theta[2])
+        de[t - 1] += (1 if wrong == "two" else 2) * theta[1] * e[t - 1] * dh[t]
+    return dtheta, de
+
+
+def by_hand(w, X, y, lam=0.5):
+    """2 lam w, as 2 w where lam is forgotten: that is counted twice where lam is 1/2."""
+    return ridge_grad(w, X, y, lam) + 2 * (1 - lam) * w
+
+
+def test_the_name_of_a_factor_of_a_part_holds_at_other_points():
+    """It was counted twice, 1/(2*theta.mean()), and 1/3 (= 1/e.shape[0])."""
+    rng = np.random.default_rng(1)
+    w, X, y = rng.normal(size=3), rng.normal(size=(7, 3)), rng.normal(size=7)
+    part = "The part of the gradient that comes from {} is {} times what it should be"
+    said = check(ridge, by_hand, w, X, y, mend=False).diagnosis.sentence
+    assert said == part.format("lam*(w @ w)", "1/lam (= 2)") + "."
+    theta, e = np.array([0.2, 0.15, 0.7]), rng.normal(size=6)
+    said = check(filtered, lambda *a: filtered_grad(*a, wrong="beta"), theta, e, mend=False).diagnosis.sentence
+    assert "is 1/theta[2] (= 1.429) times" in said, said
+    for size in (3, 6):
+        found = check(filtered, lambda *a: filtered_grad(*a, wrong="two"), theta, rng.normal(size=size), mend=False)
+        assert "is 1/2 times" in found["e"].diagnosis.sentence, found
+
+
+def test_a_sign_that_is_wrong_for_one_value_alone_is_none():
+    def f(x, power):
+        return (x ** (2 - power) / ((1 - power) * (2 - power))).sum()
+
+    x = np.random.default_rng(2).random(4) + 0.5
+    wrong = check(f, lambda x, power: x ** (1 - power) / (2 - power), x, 1.5, argnums=0, mend=False).diagnosis
+    assert wrong.kind != "sign", wrong
+    assert check(f, lambda x, power: x ** (1 - power) / (power - 1), x, 1.5, argnums=0).diagnosis.kind == "sign"

@@ -66,10 +66,15 @@ def every_name(value: float, case: Case) -> dict[str, str]:
         found |= {name: f"{sign}{text} (= {name})" for name, text in texts.items()}
     pairs = [f"{sign}{a}/{b}" for a, n in sizes.items() for b, m in sizes.items() if n != m and _near(size, n / m)]
     found |= {name: f"{sign}{shown} (= {name})" for name in pairs}
-    for form, of in _FORMS.items():
-        made = {form.format(t): of(float(x)) for t, x in _scalars(case) if x and abs(x) != 1}
-        names = ["-" * ((x < 0) != (value < 0)) + name for name, x in made.items() if _near(size, abs(x))]
-        found |= {name: f"{name} (= {value:.4g})" for name in names}
+    scalars, entries = _scalars(case), _entries(case)
+    for named in (scalars, entries, _totals(case)):
+        for form, of in _FORMS.items():
+            made = {form.format(t): of(float(x)) for t, x in named if x and abs(x) != 1}
+            names = ["-" * ((x < 0) != (value < 0)) + name for name, x in made.items() if _near(size, abs(x))]
+            found |= {name: f"{name} (= {value:.4g})" for name in names}
+    exponential = _exponential(value, [*scalars, *entries])
+    if exponential is not None:
+        found[exponential.partition(" (=")[0]] = exponential
     return found | plain
 
 
@@ -186,11 +191,15 @@ def _scalars(case: Case) -> list[tuple[str, Any]]:
 
 def _total_name(value: float, case: Case) -> str | None:
     """``value`` as the sum, mean or norm of an argument, its square or double, or the inverse of one of these."""
+    return _among(value, _totals(case))
+
+
+def _totals(case: Case) -> list[tuple[str, Any]]:
     subject = case.subject
     arrays = [(subject.names[k], np.asarray(subject.args[k])) for k in subject.data]
     chosen = [(name, a) for name, a in arrays if a.size > 2 and a.dtype.kind in "fib"]
     sums = [(f"{name}.{kind}()", getattr(a, kind)()) for kind in ("sum", "mean") for name, a in chosen]
-    return _among(value, [*sums, *((f"norm({name})", np.sqrt(np.sum(a * 1.0 * a))) for name, a in chosen)])
+    return [*sums, *((f"norm({name})", np.sqrt(np.sum(a * 1.0 * a))) for name, a in chosen)]
 
 
 def parameter_name(value: Any, case: Case, other: str | None) -> str | None:
@@ -200,14 +209,15 @@ def parameter_name(value: Any, case: Case, other: str | None) -> str | None:
     """
     if isinstance(value, complex) or (other is not None and (other in ("-1", "2", "1/2") or "=" in other)):
         return other
-    vectors = [(case.subject.names[k], case.subject.args[k]) for k in case.subject.data]
-    entries = [
-        (f"{name}[{i}]", entry)
-        for name, a in vectors
-        if a.ndim == 1 and a.size <= FEW and a.dtype.kind == "f"
-        for i, entry in enumerate(a)
-    ]
+    entries = _entries(case)
     return _among(value, entries) or other or _exponential(value, entries)
+
+
+def _entries(case: Case) -> list[tuple[str, Any]]:
+    """The entries of vectors that may be parameters, with their names."""
+    vectors = [(case.subject.names[k], case.subject.args[k]) for k in case.subject.data]
+    few = [(name, a) for name, a in vectors if a.ndim == 1 and a.size <= FEW and a.dtype.kind == "f"]
+    return [(f"{name}[{i}]", entry) for name, a in few for i, entry in enumerate(a)]
 
 
 FEW = 12

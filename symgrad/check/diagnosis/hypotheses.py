@@ -23,7 +23,7 @@ from symgrad.check.diagnosis.kinks import decided_elsewhere, let_through
 from symgrad.check.diagnosis.loops import constant_value, every_round, rounds_scaled, rounds_scaled_by_any, some_rounds
 from symgrad.check.diagnosis.others import other_function, other_values
 from symgrad.check.diagnosis.paths import inner_derivative, path, path_with_factor, simple_path, turned
-from symgrad.check.diagnosis.proven import proven_name
+from symgrad.check.diagnosis.proven import is_proven, proven_name
 from symgrad.check.diagnosis.rounds import rounds_mixed_up
 from symgrad.check.diagnosis.rules import inside_rule
 from symgrad.check.diagnosis.shapes import explain_shape
@@ -119,7 +119,7 @@ def _factor(case: Case, plain_only: bool = False) -> Diagnosis | None:
     k = 1 + k
     if np.max(np.abs(case.c - k * case.g)) > 1e-5 * np.max(np.abs(case.c)) + float(np.max(case.argument.tolerance)):
         return None  # so small that any factor near 0 would do
-    if isinstance(k, float) and abs(k + 1) < 1e-4 and case.meets(-case.g):
+    if isinstance(k, float) and abs(k + 1) < 1e-4 and case.meets(-case.g) and is_proven(-1, case):
         whole = f"The {case.what}" if case.g.size == 1 else "Every entry"
         return Diagnosis("sign", f"{whole} has the wrong sign.", "a minus, or a difference taken the other way round")
     name = proven_name(k, case)

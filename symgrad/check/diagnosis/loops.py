@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symgrad.check.diagnosis.case import Case
-from symgrad.check.diagnosis.constants import constant_name
+from symgrad.check.diagnosis.proven import of_edges, proven_name
 from symgrad.check.diagnosis.variants import prefixed
 from symgrad.check.graph import surgery
 from symgrad.check.graph.lines import path_of, place_of
@@ -113,13 +113,18 @@ def _scaled(case: Case, any_number: bool) -> Diagnosis | None:
             k = _factor_of(rows, edges) if edges else None
             if k is None:
                 continue
-            name = constant_name(k, case) or (number_text(k, 6) if any_number else None)
+            name = _name_of(k, case, edges) or (number_text(k, 6) if any_number else None)
             if name is not None:
                 part = surgery.describe(case.exact.output, node, i)
                 said = f"The part of the gradient that comes from {part} is {name} times what it should be"
                 told = Diagnosis("term", f"{said}, each time the line runs.", "its factor", case.line(node))
                 return case.keep(partial(Case.changed_everywhere, edges=edges, change=partial(_times, k=k)), told)
     return None
+
+
+def _name_of(k: float, case: Case, edges: Iterable[tuple[Any, int]]) -> str | None:
+    """What the factor is called that some edges have, here and at other points."""
+    return proven_name(k, case, of_edges(case, list(edges), lambda rows, there: _factor_of(rows, frozenset(there))))
 
 
 FEWEST = 3

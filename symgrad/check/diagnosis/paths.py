@@ -10,6 +10,7 @@ import numpy as np
 
 from symgrad.check.diagnosis.case import Case
 from symgrad.check.diagnosis.constants import constant_name
+from symgrad.check.diagnosis.proven import is_proven, of_edge, proven_name
 from symgrad.check.graph import surgery
 from symgrad.check.report import Diagnosis, number_text
 
@@ -21,12 +22,18 @@ def path(case: Case) -> Diagnosis | None:
     output = case.exact.output
     for node, i, k in _scaled(case):
         # The outermost edge that fits tells most: below it the same part runs through every edge of a chain.
-        name = constant_name(1 + k, case) if abs(k + 1) > 1e-4 else "0"
+        name = _proven(1 + k, case, node, i) if abs(k + 1) > 1e-4 else "0"
         if name is not None:
             what = surgery.describe(output, node, i)
             line = case.line(node.args[i]) or case.line(node)
             return case.keep(_with_factor(node, i, 1 + k), _part_sentence(what, name, line))
     return None
+
+
+def _proven(factor: float, case: Case, node: Any, i: int) -> str | None:
+    """The name of the factor of a part; None where it has none, or one that is not right at other points."""
+    name = proven_name(factor, case, of_edge(case, node, i))
+    return None if name == number_text(factor) and constant_name(factor, case) != name else name
 
 
 def _with_factor(node: Any, i: int, k: float) -> Callable[[Case], Any]:
@@ -42,7 +49,9 @@ def simple_path(case: Case) -> Diagnosis | None:
     for node, i, k in _scaled(case) if np.count_nonzero(case.by_rows().g) > 1 else ():
         name = {-1: "0", -2: "-1", 1: "2"}.get(round(k))
         once = sum(arg is node.args[i] for arg in node.args) == 1  # of x * x one x is half of what comes from it
-        if name is not None and once and abs(k - round(k)) <= 1e-6:
+        if name is None or not once or abs(k - round(k)) > 1e-6:
+            continue
+        if name == "0" or is_proven(round(1 + k), case, of_edge(case, node, i)):
             what = surgery.describe(case.exact.output, node, i)
             line = case.line(node.args[i]) or case.line(node)
             return case.keep(_with_factor(node, i, round(1 + k)), _part_sentence(what, name, line))

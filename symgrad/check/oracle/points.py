@@ -52,20 +52,24 @@ def at_other_values(subject: Subject, low: float, high: float, rng: np.random.Ge
 
 
 def at_other_sizes(subject: Subject, design: Design) -> Iterator[list[Any]]:
-    """Arguments of which all axes of one length have one entry less, or more: less of a matrix has the same signs."""
-    shapes = [subject.args[k].shape for k in subject.data]
-    for n in sorted({n for shape in shapes for n in shape if n > 1}):
-        for rows in ([*range(n - 1)], [*range(n), 0]):
-            args, changed = subject.given_args(), False
-            for k in subject.data:
-                array = made = as_array(args[k])
-                for axis in [axis for axis, size in enumerate(array.shape) if size == n and len(rows) > 1]:
-                    made = np.take(made, rows, axis)
-                if made is not array:
-                    args[k] = _given_back(subject, k, design[k](made) if k in design else made)
-                    changed = True
-            if changed:  # no axis is shortened to a single entry
-                yield args
+    """Arguments of twice their sizes, and such that all axes of one length have one entry less, or more.
+
+    Twice is what pooling and wavelets take; less of a matrix has the same signs.
+    """
+    sizes = sorted({n for k in subject.data for n in subject.args[k].shape if n > 1})
+    twice = {n: [*range(n), *range(n)] for n in sizes}
+    for rows in (twice, *({n: row} for n in sizes for row in ([*range(n - 1)], [*range(n), 0]))):
+        args, changed = subject.given_args(), False
+        for k in subject.data:
+            array = made = as_array(args[k])
+            for axis, size in enumerate(array.shape):
+                if len(rows.get(size, ())) > 1:
+                    made = np.take(made, rows[size], axis)
+            if made is not array:
+                args[k] = _given_back(subject, k, design[k](made) if k in design else made)
+                changed = True
+        if changed:  # no axis is shortened to a single entry
+            yield args
 
 
 def _given_back(subject: Subject, k: int, array: Any) -> Any:
