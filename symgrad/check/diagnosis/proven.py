@@ -177,4 +177,5 @@ def _at(case: Case, args: list[Any]) -> tuple[Subject, list[Any], Exact] | None:
         return None
     tolerance = [np.full(g.shape, ROOM * largest(g)) for g in gradients]
     found = Exact("", value, gradients, tolerance, output=output, leaves=leaves, lines=lines, constants=constants)
+    found.symmetric = case.exact.symmetric
     return subject, given, found
