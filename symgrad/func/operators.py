@@ -158,14 +158,11 @@ class LinearOperator:
         """The transpose."""
         if self.dtype.kind != "c":
             return self.H
-        forward, back = self._vectors
-        return LinearOperator(
-            self.shape[::-1],
-            self.dtype,
-            lambda v: np.conj(back(np.conj(v))),
-            lambda v: np.conj(forward(np.conj(v))),
-            name=lambda: f"({self.name})ᵀ",
-        )
+        other = self.H
+        return _by_both(
+            self.shape[::-1], self.dtype, lambda v: np.conj(other @ np.conj(v)), lambda v: np.conj(self @ np.conj(v)),
+            lambda: f"({self.name})ᵀ",
+        )  # fmt: skip
 
     def adjoint(self) -> LinearOperator:
         """The conjugate transpose."""
@@ -180,47 +177,29 @@ class LinearOperator:
             raise ShapeError(
                 f"{self!r} and {other!r} cannot be multiplied: {self.shape[1]} columns, {other.shape[0]} rows."
             )
-        return LinearOperator(
-            (self.shape[0], other.shape[1]),
-            np.result_type(self.dtype, other.dtype),
-            lambda v: self.matvec(other.matvec(v)),
-            lambda v: other.rmatvec(self.rmatvec(v)),
-            matmat=lambda V: self.matmat(other.matmat(V)),
-            rmatmat=lambda V: other.rmatmat(self.rmatmat(V)),
-            name=lambda: f"({self.name}) ({other.name})",
-        )
+        return _by_both(
+            (self.shape[0], other.shape[1]), np.result_type(self.dtype, other.dtype),
+            lambda v: self @ (other @ v), lambda v: other.H @ (self.H @ v), lambda: f"({self.name}) ({other.name})",
+        )  # fmt: skip
 
     def __add__(self, other: Any) -> LinearOperator:
         if not isinstance(other, LinearOperator):
             return NotImplemented
         if self.shape != other.shape:
             raise ShapeError(f"{self!r} and {other!r} cannot be added: their shapes differ.")
-        return LinearOperator(
-            self.shape,
-            np.result_type(self.dtype, other.dtype),
-            lambda v: self.matvec(v) + other.matvec(v),
-            lambda v: self.rmatvec(v) + other.rmatvec(v),
-            matmat=lambda V: self.matmat(V) + other.matmat(V),
-            rmatmat=lambda V: self.rmatmat(V) + other.rmatmat(V),
-            name=lambda: f"{self.name} + {other.name}",
-        )
+        return _by_both(
+            self.shape, np.result_type(self.dtype, other.dtype),
+            lambda v: self @ v + other @ v, lambda v: self.H @ v + other.H @ v, lambda: f"{self.name} + {other.name}",
+        )  # fmt: skip
 
     def __mul__(self, factor: Any) -> LinearOperator:
         if not isinstance(factor, _NUMBERS):
             return NotImplemented
-        back = np.conj(factor)
-        return LinearOperator(
-            self.shape,
-            np.result_type(
-                self.dtype,
-                np.asarray(factor).dtype if isinstance(factor, (complex, np.complexfloating)) else self.dtype,
-            ),
-            lambda v: factor * self.matvec(v),
-            lambda v: back * self.rmatvec(v),
-            matmat=lambda V: factor * self.matmat(V),
-            rmatmat=lambda V: back * self.rmatmat(V),
-            name=lambda: f"{factor} ({self.name})",
-        )
+        dtype = np.asarray(factor).dtype if isinstance(factor, (complex, np.complexfloating)) else self.dtype
+        return _by_both(
+            self.shape, np.result_type(self.dtype, dtype),
+            lambda v: factor * (self @ v), lambda v: np.conj(factor) * (self.H @ v), lambda: f"{factor} ({self.name})",
+        )  # fmt: skip
 
     __rmul__ = __mul__
 
@@ -229,6 +208,13 @@ class LinearOperator:
 
     def __sub__(self, other: Any) -> LinearOperator:
         return self + (-other) if isinstance(other, LinearOperator) else NotImplemented
+
+
+def _by_both(
+    shape: tuple[int, int], dtype: Any, forward: Product, back: Product, name: Callable[[], str]
+) -> LinearOperator:
+    """An operator whose products with vectors and with matrices are the same functions."""
+    return LinearOperator(shape, dtype, forward, back, matmat=forward, rmatmat=back, name=name)
 
 
 # ---------------------------------------------------------------------------------------------- of functions
