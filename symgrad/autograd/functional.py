@@ -252,13 +252,18 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         probes = tuple(_zeros(o)._require() for o in outputs)
         pulled = _gradients(outputs, row, probes, True, strict)
         _demand(pulled, _GRADIENTS, strict)
-        moved = [(g, t) for g, t in zip(pulled, vectors, strict=True) if g._requires_grad]
-        pushed: tuple[Any, ...] = (None,) * len(probes)
-        if moved:
-            pushed = grad([g for g, _ in moved], probes, [t for _, t in moved], None, create_graph, allow_unused=True)
-        found = tuple(_zeros(o) if g is None else g for g, o in zip(pushed, outputs, strict=True))
+        found = _by_probes(pulled, probes, vectors, outputs, create_graph)
         _demand(found, _CONSTANT_JACOBIAN, strict and create_graph)
     return _out(outputs, many, create_graph), _out(found, many, create_graph)
+
+
+def _by_probes(pulled: Any, probes: Any, vectors: Any, like: Any, create_graph: bool) -> tuple[Any, ...]:
+    """Gradients that are linear in their probes, at vectors: derivatives by the probes, zeros where there is none."""
+    moved = [(g, t) for g, t in zip(pulled, vectors, strict=True) if g._requires_grad]
+    pushed: tuple[Any, ...] = (None,) * len(probes)
+    if moved:
+        pushed = grad([g for g, _ in moved], probes, [t for _, t in moved], None, create_graph, allow_unused=True)
+    return tuple(_zeros(x) if g is None else g for g, x in zip(pushed, like, strict=True))
 
 
 def jacobian(
@@ -419,11 +424,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         if moved:
             words = _INDEPENDENT.replace("output", "jacobian")
             pulled = _gradients(tuple(g for g, _ in moved), row, tuple(p for _, p in moved), True, strict, words)
-        kept = [(g, t) for g, t in zip(pulled, vectors, strict=True) if g._requires_grad]
-        pushed: tuple[Any, ...] = (None,) * len(probes)
-        if kept:
-            pushed = grad([g for g, _ in kept], probes, [t for _, t in kept], None, create_graph, allow_unused=True)
-        found = tuple(_zeros(x) if g is None else g for g, x in zip(pushed, row, strict=True))
+        found = _by_probes(pulled, probes, vectors, row, create_graph)
         _demand(found, _HESSIAN, strict and create_graph)
     return _out(outputs, False, create_graph), _out(found, several, create_graph)
 

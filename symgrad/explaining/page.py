@@ -92,13 +92,19 @@ def _summary(entries: Sequence[Entry]) -> str:
 # ---------------------------------------------------------------------------------------------- the list
 
 
-def _list(entries: Sequence[Entry], arrows: Sequence[tuple[str, str]], times: Sequence[int]) -> str:
-    labels = {e.key: e.label for e in entries}
+def _neighbours(arrows: Sequence[tuple[str, str]]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Where the arrows into an entry come from, and where those out of it go."""
     into: dict[str, list[str]] = {}
     out: dict[str, list[str]] = {}
     for a, b in arrows:
         into.setdefault(b, []).append(a)
         out.setdefault(a, []).append(b)
+    return into, out
+
+
+def _list(entries: Sequence[Entry], arrows: Sequence[tuple[str, str]], times: Sequence[int]) -> str:
+    labels = {e.key: e.label for e in entries}
+    into, out = _neighbours(arrows)
     rows: list[str] = []
     before: int | None = None
     for e in entries:
@@ -209,11 +215,7 @@ def picture(entries: Sequence[Entry], arrows: Sequence[tuple[str, str]], times: 
 
 def _ranks(entries: Sequence[Entry], ahead: Sequence[tuple[str, str]]) -> dict[str, int]:
     ranks = {e.key: 0 for e in entries}
-    into: dict[str, list[str]] = {}
-    out: dict[str, list[str]] = {}
-    for a, b in ahead:
-        into.setdefault(b, []).append(a)
-        out.setdefault(a, []).append(b)
+    into, out = _neighbours(ahead)
     for e in entries:
         ranks[e.key] = max((ranks[a] + 1 for a in into.get(e.key, ())), default=0)
     for e in entries:  # leaves come down to where they are used

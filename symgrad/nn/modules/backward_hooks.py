@@ -67,15 +67,7 @@ class BackwardHooks:
 
     def _come_in(self, gradients: Gradients, places: list[int]) -> Gradients | None:
         for hook in self.pre_hooks:
-            changed = hook(self.module, gradients)
-            if changed is not None:
-                changed = changed if isinstance(changed, tuple) else (changed,)
-                if len(changed) != len(gradients):
-                    raise AutogradError(
-                        f"Backward pre hook returned an invalid number of grad_output, got {len(changed)}, but "
-                        f"expected {len(gradients)}"
-                    )
-                gradients = changed
+            gradients = _changed(hook(self.module, gradients), gradients, "pre hook", "grad_output")
         self.of_outputs = gradients
         if self.places is None:
             self._without_inputs()
@@ -103,17 +95,21 @@ class BackwardHooks:
             return None
         row = _spread(self.places, gradients, self.inputs)
         for hook in self.hooks:
-            changed = hook(self.module, row, self.of_outputs)
-            if changed is not None:
-                changed = changed if isinstance(changed, tuple) else (changed,)
-                if len(changed) != len(row):
-                    raise AutogradError(
-                        f"Backward hook returned an invalid number of grad_input, got {len(changed)}, but expected "
-                        f"{len(row)}"
-                    )
-                row = changed
+            row = _changed(hook(self.module, row, self.of_outputs), row, "hook", "grad_input")
         self.of_outputs = None
         return tuple(row[place] for place in self.places or ())
+
+
+def _changed(found: Any, gradients: Gradients, kind: str, what: str) -> Gradients:
+    """The gradients that a hook gives in place of others, which are as many; these where it gives None."""
+    if found is None:
+        return gradients
+    changed = found if isinstance(found, tuple) else (found,)
+    if len(changed) != len(gradients):
+        raise AutogradError(
+            f"Backward {kind} returned an invalid number of {what}, got {len(changed)}, but expected {len(gradients)}"
+        )
+    return changed
 
 
 def hang_on_last_node(module: Any, hooks: Sequence[Hook], result: Any) -> None:
