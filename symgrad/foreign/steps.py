@@ -11,6 +11,7 @@ import numpy as np
 from symgrad.errors import ArgumentError, ShapeError
 from symgrad.op import shape_of
 from symgrad.tape.observers import STANDING
+from symgrad.tape.threads import meanwhile
 
 
 class Slot(NamedTuple):
@@ -78,14 +79,11 @@ class ImportedFunction:
                     f"{self.__name__}: {name} has shape {tuple(shape_of(values[k]))} where the program was made for "
                     f"{tuple(shape)}; import it again with arguments of that shape."
                 )
-        outside = STANDING.calls
-        try:
+        with meanwhile(STANDING, calls=STANDING.calls):
             for step in self.steps:
                 STANDING.calls = step.calls
                 out = step.run(*[values[a.number] if isinstance(a, Slot) else a for a in step.args])
                 values.update(zip(step.outs, out if len(step.outs) > 1 else (out,), strict=False))
-        finally:
-            STANDING.calls = outside
         found = tuple(values[r.number] if isinstance(r, Slot) else r for r in self.results)
         return found if self.several else found[0]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from symgrad.tape.modes import (
 from symgrad.tape.numbering import sequence
 from symgrad.tape.record import Recorded, plain, recorded
 from symgrad.tape.standins import inner
-from symgrad.tape.threads import ThreadState
+from symgrad.tape.threads import ThreadState, meanwhile
 from symgrad.tape.watching.captured import guarding
 from symgrad.tape.watching.scalars import values_read
 from symgrad.tape.watching.watch import WATCH, note_variable, watching
@@ -171,15 +171,9 @@ class Bound:
             args[number] = containers.unflatten(structure, row)
         return args
 
-    @contextmanager
-    def closed(self) -> Iterator[None]:
+    def closed(self) -> AbstractContextManager[None]:
         """Unless the graph goes on to leaves of somebody outside, it may save inference tensors."""
-        before = MODE.local.closed
-        MODE.local.closed = before or not self.tracked
-        try:
-            yield
-        finally:
-            MODE.local.closed = before
+        return meanwhile(MODE.local, closed=MODE.local.closed or not self.tracked)
 
     def nested(self, leaves: Iterator[Any]) -> Any:
         """Derivatives in the structure of the arguments; leaves that the function made are no longer anybody's."""
@@ -249,23 +243,15 @@ def of_arrays(args: Any) -> bool:
 
 def applied(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], arrays: bool) -> Any:
     """What a function gives for tensors; with ``arrays`` they stand for arrays, for which it may be written."""
-    before, _PROGRAM.of_arrays = _PROGRAM.of_arrays, arrays
-    try:
+    with meanwhile(_PROGRAM, of_arrays=arrays):
         if not arrays:
             return function(*args, **kwargs)
         return followed(function, args, kwargs) if _PROGRAM.copies else called(function, args, kwargs)
-    finally:
-        _PROGRAM.of_arrays = before
 
 
-@contextmanager
-def standing_for_arrays(arrays: bool) -> Iterator[None]:
+def standing_for_arrays(arrays: bool) -> AbstractContextManager[None]:
     """Inside, tensors that functions are given stand for arrays of the user, if ``arrays``."""
-    before, _PROGRAM.of_arrays = _PROGRAM.of_arrays, arrays or _PROGRAM.of_arrays
-    try:
-        yield
-    finally:
-        _PROGRAM.of_arrays = before
+    return meanwhile(_PROGRAM, of_arrays=arrays or _PROGRAM.of_arrays)
 
 
 def for_arrays(function: Callable[..., Any], args: Any) -> Callable[..., Any]:
@@ -295,13 +281,11 @@ def overwriting(call: Callable[..., Any]) -> Callable[..., Any]:
             if _PROGRAM.copies or not of_arrays((args, kwargs)):
                 raise
             changed = error
-        _PROGRAM.copies = True
-        try:
-            return call(*args, **kwargs)
-        except Exception:  # noqa: BLE001  (whatever a program for tensors does with arrays)
-            raise changed from None
-        finally:
-            _PROGRAM.copies = False
+        with meanwhile(_PROGRAM, copies=True):
+            try:
+                return call(*args, **kwargs)
+            except Exception:  # noqa: BLE001  (whatever a program for tensors does with arrays)
+                raise changed from None
 
     return attempted
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from symgrad.errors import AutogradError
 from symgrad.ops.noise import ANNOUNCED
-from symgrad.tape.threads import ThreadState
+from symgrad.tape.threads import ThreadState, meanwhile
 
 _REFUSED = {
     "error": "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
@@ -44,17 +44,14 @@ _RUNS = _Runs()
 @contextmanager
 def drawing(randomness: str) -> Iterator[Callable[[], None]]:
     """Inside, draws are as ``randomness`` says; what is given is called before every example."""
-    run, outer = _Run(randomness), _RUNS.open
-    _RUNS.open = (*outer, run)
+    run = _Run(randomness)
 
     def start() -> None:
         for source, state in run.found.values():
             _set_back(source, state)
 
-    try:
+    with meanwhile(_RUNS, open=(*_RUNS.open, run)):
         yield start
-    finally:
-        _RUNS.open = outer
 
 
 def _announced(source: Any) -> None:

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from symgrad.stand_in import loaded_torch
 from symgrad.tape.observers import variable_of
 from symgrad.tape.record import BETWEEN
-from symgrad.tape.threads import ThreadState
+from symgrad.tape.threads import ThreadState, meanwhile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,11 +131,9 @@ def dispatched(function: Any, found: list[Any], args: tuple[Any, ...], kwargs: d
     """What the modes, or the first of the classes that knows, make of the call ``function(*args, **kwargs)``."""
     types = tuple(value.__class__ for value in found)
     if WITHIN.modes:
-        outer, WITHIN.modes = WITHIN.modes, WITHIN.modes[:-1]
-        try:
-            made = outer[-1].__torch_function__(function, types, args, *([kwargs] if kwargs else []))
-        finally:
-            WITHIN.modes = outer
+        mode = WITHIN.modes[-1]
+        with meanwhile(WITHIN, modes=WITHIN.modes[:-1]):
+            made = mode.__torch_function__(function, types, args, *([kwargs] if kwargs else []))
         if made is not NotImplemented:
             return made
     for value in found:

@@ -15,8 +15,8 @@ import pickle
 import sys
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
@@ -35,6 +35,7 @@ from symgrad.tape.memory.views import by_the_mode, inferred, view_of
 from symgrad.tape.numbering import sequence
 from symgrad.tape.observers import unpacked
 from symgrad.tape.record import Recorded
+from symgrad.tape.threads import during
 
 _KINDS = (Recorded, Node, Source, Origin)
 
@@ -68,14 +69,9 @@ _GRADIENTS = ContextVar("gradients", default=True)
 """Whether what is pickled takes gradients along."""
 
 
-@contextmanager
-def without_gradients() -> Iterator[None]:
+def without_gradients() -> AbstractContextManager[bool]:
     """Inside, tensors are pickled without their ``grad``."""
-    token = _GRADIENTS.set(False)
-    try:
-        yield
-    finally:
-        _GRADIENTS.reset(token)
+    return during(_GRADIENTS, False)
 
 
 def _gradient(tensor: Any) -> Any:

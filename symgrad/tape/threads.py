@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self, TypeVar
+
+T = TypeVar("T")
 
 _LEVELS = 16
 """Sweeps within one another that a thread takes; each needs some twenty frames of Python's thousand."""
@@ -24,6 +27,27 @@ class ThreadState(threading.local):
         made = super().__new__(cls, *args, **kwargs)
         _LOCALS.append(made)
         return made
+
+
+@contextmanager
+def meanwhile(state: ThreadState, **values: Any) -> Iterator[None]:
+    """Other values of some of a state's attributes, until the end of the block."""
+    before = {name: getattr(state, name) for name in values}
+    vars(state).update(values)
+    try:
+        yield
+    finally:
+        vars(state).update(before)
+
+
+@contextmanager
+def during(variable: contextvars.ContextVar[Any], value: T) -> Iterator[T]:
+    """Another value of a variable of the context, until the end of the block, which is given it."""
+    token = variable.set(value)
+    try:
+        yield value
+    finally:
+        variable.reset(token)
 
 
 def nested(run: Callable[[], None], level: int) -> None:

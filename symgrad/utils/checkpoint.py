@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 from symgrad.autograd.graphs.saving import packer, saved_tensors_hooks
@@ -23,7 +23,7 @@ from symgrad.tape.naming import node_name
 from symgrad.tape.numbering import sequence
 from symgrad.tape.observers import RUNNING, observe, unobserve
 from symgrad.tape.record import Recorded
-from symgrad.tape.threads import ThreadState
+from symgrad.tape.threads import ThreadState, meanwhile
 
 __all__ = [
     "CheckpointError",
@@ -62,8 +62,7 @@ class _Settings(ThreadState):
 _SETTINGS = _Settings()
 
 
-@contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
     """Whether checkpoints made meanwhile end their second run as soon as it has saved enough, whatever they were told.
 
     >>> import symgrad as sg
@@ -72,15 +71,10 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     ...     y = sg.utils.checkpoint.checkpoint(sg.exp, x, use_reentrant=False)
     >>> y.sum().backward()
     """
-    outer, _SETTINGS.early_stop = _SETTINGS.early_stop, enable
-    try:
-        yield
-    finally:
-        _SETTINGS.early_stop = outer
+    return meanwhile(_SETTINGS, early_stop=enable)
 
 
-@contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
     """Whether checkpoints made meanwhile note their operations, whatever ``debug=`` says; None leaves it to that.
 
     >>> import symgrad as sg
@@ -89,11 +83,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     ...     y = sg.utils.checkpoint.checkpoint(sg.exp, x, use_reentrant=False)
     >>> y.sum().backward()
     """
-    outer, _SETTINGS.debug = _SETTINGS.debug, enabled
-    try:
-        yield
-    finally:
-        _SETTINGS.debug = outer
+    return meanwhile(_SETTINGS, debug=enabled)
 
 
 class GraphExecGroup:

@@ -20,7 +20,7 @@ from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle
 from symgrad.tape.forward.dual import new_tag
 from symgrad.tape.record import Recorded
-from symgrad.tape.threads import ThreadState
+from symgrad.tape.threads import ThreadState, meanwhile
 from symgrad.tape.watching.captured import SHARED
 
 _MORE = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
@@ -126,12 +126,8 @@ def has_rule(function: Any) -> bool:
 
 def _below(run: Callable[[], Any]) -> Any:
     """``run()`` as it goes outside of the innermost mapped call."""
-    outer = LEVELS.open
-    LEVELS.open = outer[:-1]
-    try:
+    with meanwhile(LEVELS, open=LEVELS.open[:-1]):
         return run()
-    finally:
-        LEVELS.open = outer
 
 
 def _by_rule(function: Any, leaves: list[Any], structure: Any, level: Level) -> Any:
@@ -187,9 +183,7 @@ def in_batches(
     """A mapped call: ``each(level)`` runs examples, ``whole(level)`` bundles where a rule for batches is met."""
     before = [version_of(x) for x in leaves if isinstance(x, Recorded)]
     level = Level(info, lambda: before == [version_of(x) for x in leaves if isinstance(x, Recorded)])
-    outer = LEVELS.open
-    LEVELS.open = (*outer, level)
-    try:
+    with meanwhile(LEVELS, open=(*LEVELS.open, level)):
         try:
             return each(level)
         except Wanted as wanted:
@@ -207,5 +201,3 @@ def in_batches(
                 raise
         level.whole, level.untouched = False, lambda: False
         return each(level)
-    finally:
-        LEVELS.open = outer

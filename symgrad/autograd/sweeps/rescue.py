@@ -33,6 +33,7 @@ from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.formulas.sizes import Size
 from symgrad.tape.graph import Node
 from symgrad.tape.record import Recorded, root_of, value_of
+from symgrad.tape.threads import during
 from symgrad.tape.watching.watch import WATCH, watching
 from symgrad.tensor.creation import eye, full
 
@@ -62,11 +63,8 @@ def spelled_later(really: bool = True) -> Iterator[Later]:
     A program that keeps its digits spells the whole in another way, and better than it does derivatives of a spelling.
     """
     later = Later()
-    token = _LATER.set(later if really else None)
-    try:
+    with during(_LATER, later if really else None):
         yield later
-    finally:
-        _LATER.reset(token)
 
 
 def has_nan(value: Any) -> bool:

@@ -6,9 +6,9 @@ few levels: so a loop that adds to zeros forgets where it began, and keeps nothi
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
@@ -18,6 +18,7 @@ from symgrad.op import Length, Op, lookup
 from symgrad.tape.formulas.names import site_name
 from symgrad.tape.formulas.sizes import Comparison, Measure, Size, fixed_number, is_whole, watched
 from symgrad.tape.memory.versions import changes
+from symgrad.tape.threads import during
 from symgrad.tape.watching.watch import WATCH
 
 
@@ -272,14 +273,9 @@ def _even(like: Any) -> Maker:
 _GROWN: ContextVar[dict[Any, Recipe] | None] = ContextVar("constants known by their values", default=None)
 
 
-@contextlib.contextmanager
-def made_as(recipes: Sequence[tuple[Any, Recipe]]) -> Iterator[None]:
+def made_as(recipes: Sequence[tuple[Any, Recipe]]) -> AbstractContextManager[Any]:
     """Constants with these values are read as what these recipes make."""
-    token = _GROWN.set({_key(value): recipe for value, recipe in recipes})
-    try:
-        yield
-    finally:
-        _GROWN.reset(token)
+    return during(_GROWN, {_key(value): recipe for value, recipe in recipes})
 
 
 def grown(value: Any) -> Recipe | None:

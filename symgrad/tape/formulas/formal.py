@@ -7,8 +7,8 @@ and the caller falls back to an opaque function; a formula is never guessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
@@ -18,6 +18,7 @@ from symgrad.errors import FormulaError
 from symgrad.formula.term import Term, as_term, size_letter
 from symgrad.op import FRONTS, TABLE, Op, lookup, register_carrier
 from symgrad.op.operators import Operand, bind_operators
+from symgrad.tape.threads import during
 
 
 class Formal(Operand):
@@ -113,14 +114,9 @@ bind_operators(Formal)
 _STILL: ContextVar[bool] = ContextVar("results are constants to derivatives", default=False)
 
 
-@contextmanager
-def computed_still() -> Iterator[None]:
+def computed_still() -> AbstractContextManager[bool]:
     """Inside, results are constants to derivatives, as they are under ``no_grad``."""
-    token = _STILL.set(True)
-    try:
-        yield
-    finally:
-        _STILL.reset(token)
+    return during(_STILL, True)
 
 
 def _apply(op: Op, args: tuple[Any, ...], params: dict[str, Any]) -> Any:

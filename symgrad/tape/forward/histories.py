@@ -9,8 +9,8 @@ that ends in such a value moves as its other spelling does.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from symgrad.formula.term import Term, as_term, images, make, own_symbol
 from symgrad.op import Op, shape_of
 from symgrad.ops.rules.kinks import keeps_nan
 from symgrad.tape.forward.dualwrites import faced
-from symgrad.tape.threads import ThreadState
+from symgrad.tape.threads import ThreadState, meanwhile
 from symgrad.tape.watching.watch import WATCH, watching
 
 _NAMES = itertools.count()
@@ -53,14 +53,9 @@ class _State(ThreadState):
 _STATE = _State()
 
 
-@contextmanager
-def histories_kept(kept: bool = True) -> Iterator[None]:
+def histories_kept(kept: bool = True) -> AbstractContextManager[None]:
     """Inside, duals remember what they were computed of, or do not."""
-    before, _STATE.kept = _STATE.kept, kept
-    try:
-        yield
-    finally:
-        _STATE.kept = before
+    return meanwhile(_STATE, kept=kept)
 
 
 def are_kept() -> bool:

@@ -10,7 +10,7 @@ import collections
 import functools
 import types
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from symgrad.tape.memory.inplace import called
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import view_of
 from symgrad.tape.record import Recorded
-from symgrad.tape.threads import ThreadState
+from symgrad.tape.threads import ThreadState, meanwhile
 
 SWITCHED = (
     "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of "
@@ -139,15 +139,9 @@ def inside() -> bool:
     return bool(_CAPTURED.open) or (bool(_CAPTURED.mapped) and not _CAPTURED.apart)
 
 
-@contextmanager
-def apart() -> Iterator[None]:
+def apart() -> AbstractContextManager[None]:
     """Inside, nothing counts as transformed: a custom function's ``forward`` does as it likes."""
-    outer = _CAPTURED.open, _CAPTURED.apart
-    _CAPTURED.open, _CAPTURED.apart = (), True
-    try:
-        yield
-    finally:
-        _CAPTURED.open, _CAPTURED.apart = outer
+    return meanwhile(_CAPTURED, open=(), apart=True)
 
 
 def _refuse(tensor: Any, change: Any) -> None:

@@ -12,7 +12,7 @@ import contextlib
 import functools
 import weakref
 from collections import deque
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from symgrad.tape.graph import FREED, Node, Source
 from symgrad.tape.memory.aliases import Invalid
 from symgrad.tape.memory.versions import changed_since
 from symgrad.tape.numbering import looked, sequence
-from symgrad.tape.threads import ThreadState
+from symgrad.tape.threads import ThreadState, meanwhile
 
 NODES = 48
 """Operations of one look that are noted."""
@@ -272,14 +272,9 @@ def look_count() -> int:
     return _LOCAL.count
 
 
-@contextlib.contextmanager
-def looks_limited(further: int) -> Iterator[None]:
+def looks_limited(further: int) -> contextlib.AbstractContextManager[None]:
     """Looks after so many ``further`` ones raise :class:`TooManyLooks`."""
-    before, _LOCAL.most = _LOCAL.most, min(_LOCAL.most, _LOCAL.count + further)
-    try:
-        yield
-    finally:
-        _LOCAL.most = before
+    return meanwhile(_LOCAL, most=min(_LOCAL.most, _LOCAL.count + further))
 
 
 def looks() -> list[Look]:

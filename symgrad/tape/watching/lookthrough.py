@@ -6,22 +6,17 @@ operation: those of folded functions are recorded, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
+
+from symgrad.tape.threads import during
 
 _MET: ContextVar[list[str] | None] = ContextVar("custom functions that were looked through", default=None)
 
 
-@contextmanager
-def looked_through() -> Iterator[list[str]]:
+def looked_through() -> AbstractContextManager[list[str]]:
     """Inside, custom functions run their ``forward`` only; gives the list of their names as they are met."""
-    met: list[str] = []
-    token = _MET.set(met)
-    try:
-        yield met
-    finally:
-        _MET.reset(token)
+    return during(_MET, list[str]())
 
 
 def met_functions() -> list[str] | None:

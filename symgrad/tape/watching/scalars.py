@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from symgrad.notices import notice_once
 from symgrad.tape.modes import recording
-from symgrad.tape.threads import ThreadState
+from symgrad.tape.threads import ThreadState, meanwhile
 
 _SCALAR = (
     "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
@@ -53,11 +52,6 @@ def values_read() -> int:
     return _MADE.count + _MADE.read
 
 
-@contextmanager
-def numbers_counted() -> Iterator[None]:
+def numbers_counted() -> AbstractContextManager[None]:
     """Inside, they are counted only: who runs a function looks at the count afterwards."""
-    before, _MADE.quiet = _MADE.quiet, True
-    try:
-        yield
-    finally:
-        _MADE.quiet = before
+    return meanwhile(_MADE, quiet=True)
