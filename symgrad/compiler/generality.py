@@ -344,7 +344,9 @@ def _agrees(found: Trace, other: Trace) -> bool | None:
 def _trace_at(
     function: Callable[..., Any], args: Sequence[Any], found: Trace, sizes: Mapping[str, int]
 ) -> Trace | None:
-    """A trace at other sizes; None where the function does not run there."""
+    """A trace at other sizes; None where there are none, as for taps that outnumber samples, or it does not run."""
+    if min(sizes.values(), default=0) < 0:
+        return None
     for definite in (False, True):
         moved = filled(args, [_resized(i, sizes, definite) for i in found.inputs])
         try:

@@ -27,6 +27,8 @@ _SMALL = 64
 
 _READ = 100
 """Operations up to which a file tells its formula: more of them take seconds to bring to a form that nobody reads."""
+_REPEATED = 150
+"""And with those of every result for itself, as formulas of several results have no parts in common."""
 
 _CHECKED = '''def _checked(**arrays):
     """The arguments as arrays of the dtypes above; an error where one does not fit, or two do not fit each other."""
@@ -370,13 +372,19 @@ def _results(program: Any) -> Iterator[tuple[str, tuple[Any, Any]]]:
 
 def _formula(program: Any) -> str:
     """The formula in LaTeX, or why it is not there; nothing where it is past the depth that can be printed."""
-    count = sum(bool(t.args) for t in postorder(program.terms))
+    count, each = _operations(program.terms), [_operations([term]) for term in program.terms]
     if count > _READ:
         return f"% not printed: it has {count:,} operations"
+    if sum(each) > _REPEATED:
+        return f"% not printed: its {len(each)} results have {sum(each):,} operations"
     try:
         return str(program.formula)
     except (SymgradError, ImportError):
         return ""
+
+
+def _operations(terms: Sequence[Any]) -> int:
+    return sum(bool(t.args) for t in postorder(terms))
 
 
 def array_text(value: Any) -> str:

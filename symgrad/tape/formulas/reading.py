@@ -232,7 +232,7 @@ class Reading(Lettering):
         given = [(node.params or {}).get("length") for node in self.nodes]
         self.lengths = {int.__int__(n) for n in given if n.__class__ is Size and is_written(n)}
         for node in self.nodes:
-            if node.op.name in ("stack", "cat"):
+            if node.op.name == "stack" or (node.op.name == "cat" and not self.strict):
                 self._pin_joined(node)
             elif node.op.name == "windows_sum":
                 # Its rules count with the length and number of windows.
