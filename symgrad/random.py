@@ -14,7 +14,7 @@ import numpy as np
 from symgrad import dtypes
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.kernels.randomness.streams import Generator, by_memory, normal_in_turn
-from symgrad.op import refusal, shape_of
+from symgrad.op import known_as, refusal, shape_of
 from symgrad.ops.noise import SOURCE, check_bound, dense_steps, drawn
 from symgrad.tape.watching.watch import WATCH, note_problem
 from symgrad.tensor import Tensor
@@ -129,9 +129,7 @@ def _drawing(name: str, kind: str, kernel: str, doc: str) -> Callable[..., Tenso
 
         return filled(name, fill, doc)(*size, _depth=_depth + 1, **options)
 
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = doc
-    return make
+    return known_as(make, name, doc)
 
 
 randn = _drawing(

@@ -27,7 +27,7 @@ from symgrad.op.carriers import (
 )  # fmt: skip
 from symgrad.op.factories import broadcast_shapes, elementwise, family, multilinear, of_reals, primitive
 from symgrad.op.folds import folded
-from symgrad.op.fronts import FRONTS, Front, front, publish, with_numpy_names
+from symgrad.op.fronts import FRONTS, Front, front, known_as, publish, with_numpy_names
 from symgrad.op.needs import FROM, KEEP
 from symgrad.op.record import TABLE, Labels, Op, Rule, Spec, lookup, register, scales, title, unlisted
 from symgrad.op.refusals import by_kind, inexact, refusal, refusing
@@ -35,7 +35,7 @@ from symgrad.op.refusals import by_kind, inexact, refusal, refusing
 __all__ = [
     "FROM", "FRONTS", "KEEP", "TABLE", "Front", "Labels", "Length", "Op", "Rest", "Rule", "Spec", "as_size",
     "broadcast_shapes", "by_kind", "carrier_of", "elementwise", "family", "fixed", "fixed_length", "folded",
-    "front", "inexact", "is_complex", "length_of", "lengths", "lookup", "multilinear", "of_reals", "of_this_length",
-    "primitive", "publish", "refusal", "refusing", "register", "register_carrier", "scales", "shape_of", "title",
-    "unlisted", "with_numpy_names",
+    "front", "inexact", "is_complex", "known_as", "length_of", "lengths", "lookup", "multilinear", "of_reals",
+    "of_this_length", "primitive", "publish", "refusal", "refusing", "register", "register_carrier", "scales",
+    "shape_of", "title", "unlisted", "with_numpy_names",
 ]  # fmt: skip

@@ -122,6 +122,13 @@ def of_operands(name: str, op: Op) -> Callable[..., Any]:
     return call
 
 
+def known_as(call: Callable[..., Any], name: str, doc: str | None) -> Callable[..., Any]:
+    """A function that was made of others, with a name and a docstring of its own."""
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = doc
+    return call
+
+
 @functools.cache
 def names_in_order(call: Callable[..., Any]) -> tuple[str, ...]:
     """The names of the arguments that may be given by position; ``inplace`` is passed on by name all the same."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, fixed, front, is_complex, length_of, of_this_length, primitive, sampling, shape_of
+from symgrad.op import Op, fixed, front, is_complex, known_as, length_of, of_this_length, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import glanced
 from symgrad.ops.elementwise.complex import complex_of, conj, real
@@ -171,8 +171,7 @@ def _family(name: str, kind: Any, inverse: bool, hermitian: bool, what: str) -> 
         return run(input, s, dim, norm)
 
     for suffix, call, over in (("", one, "one axis"), ("2", two, "two axes"), ("n", many, "several axes")):
-        call.__name__ = call.__qualname__ = name + suffix
-        call.__doc__ = f'{what}, along {over}; ``norm`` is None, "forward" or "ortho".'
+        known_as(call, name + suffix, f'{what}, along {over}; ``norm`` is None, "forward" or "ortho".')
         within("fft")(call)
 
 
@@ -191,8 +190,7 @@ def _shift(name: str, direction: int) -> Any:
         axes = [axis_of(d, ndim) for d in dims]
         return roll(input, [(direction * (length_of(input, a) // 2)) for a in axes], axes) if axes else input
 
-    call.__name__ = name
-    call.__doc__ = f"The zero frequency moved to the {'middle' if direction > 0 else 'start'} of axes."
+    known_as(call, name, f"The zero frequency moved to the {'middle' if direction > 0 else 'start'} of axes.")
     return within("fft")(call)
 
 

@@ -17,7 +17,7 @@ from symgrad.kernels.entries.elementwise import fused
 from symgrad.kernels.randomness.counts import binomial_counts, poisson_counts
 from symgrad.kernels.randomness.streams import Generator, NumpyNumbers, TorchNumbers, by_memory, turned_in_memory
 from symgrad.notices import notice
-from symgrad.op import broadcast_shapes, front, refusal, refusing, shape_of
+from symgrad.op import broadcast_shapes, front, known_as, refusal, refusing, shape_of
 from symgrad.ops.calls.naming import within, written
 from symgrad.ops.calls.still import glanced, still, values_of, wrapped_like
 from symgrad.ops.elementwise.arithmetic import clone
@@ -133,8 +133,7 @@ def _dropout(name: str, axes: int | None, published: bool = True) -> Any:
         return written(input, masked) if inplace else masked(input)
 
     what = "entries" if axes is None else "channels"
-    call.__name__ = name
-    call.__doc__ = f"While training, {what} become 0 with probability p and the others are divided by 1 - p."
+    known_as(call, name, f"While training, {what} become 0 with probability p and the others are divided by 1 - p.")
     return within("nn.functional")(call) if published else call
 
 

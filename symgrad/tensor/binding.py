@@ -12,7 +12,7 @@ import numpy as np
 from symgrad.dtype_objects import KINDS
 from symgrad.dtypes import as_dtype
 from symgrad.errors import DtypeError, ShapeError
-from symgrad.op import FRONTS, Op, lookup, register_carrier, shape_of
+from symgrad.op import FRONTS, Op, known_as, lookup, register_carrier, shape_of
 from symgrad.op.fronts import of_operands, with_words
 from symgrad.op.operators import ARITHMETIC, COMPARISONS
 from symgrad.ops.calls.naming import CHANGES, INPLACE, SPACES, WORDS, by_name
@@ -311,9 +311,7 @@ def _caster(name: str, dtype: str) -> Callable[..., Any]:
     def call(self: Any, *, memory_format: Any = None) -> Any:
         return self.to(kind, memory_format=memory_format)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"The tensor in {dtype}."
-    return call
+    return known_as(call, name, f"The tensor in {dtype}.")
 
 
 def bind(cls: Any) -> dict[str, Callable[..., Any]]:
@@ -412,8 +410,7 @@ def _bind_inplace(cls: Any) -> None:
             call = swift(into, call)
         if name in ("abs", "absolute"):
             call = _real_inplace("abs", call)
-        call.__name__ = call.__qualname__ = f"{name}_"
-        call.__doc__ = f"``{name}`` in place: the tensor is changed and returned."
+        known_as(call, f"{name}_", f"``{name}`` in place: the tensor is changed and returned.")
         call.__wrapped__ = getattr(cls, name)  # type: ignore[attr-defined]  # whose signature it has
         setattr(cls, f"{name}_", call)
 

@@ -20,7 +20,7 @@ from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
 from symgrad.formula.structures import kept_structure
 from symgrad.kernels import kept_order
 from symgrad.notices import notice
-from symgrad.op import as_size, shape_of
+from symgrad.op import as_size, known_as, shape_of
 from symgrad.ops.indexing.places import fitted
 from symgrad.ops.rules.constants import named_pi
 from symgrad.ops.shapes.shaping import size_args
@@ -479,9 +479,7 @@ def like(name: str, make: Callable[..., Tensor], *, told: bool = False) -> Calla
         made._value = laid_like(made._value, model)
         return made
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"``{make.__name__}`` of the shape and dtype of ``input``."
-    return call
+    return known_as(call, name, f"``{make.__name__}`` of the shape and dtype of ``input``.")
 
 
 zeros_like = like("zeros_like", zeros)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, NotAnOperand
-from symgrad.op import FRONTS, Op, lookup
+from symgrad.op import FRONTS, Op, known_as, lookup
 from symgrad.op.operators import ARITHMETIC, COMPARISONS
 from symgrad.ops.elementwise.arithmetic import over_tensor
 from symgrad.ops.elementwise.bits import inverted
@@ -45,9 +45,7 @@ def fast_call(cls: type, op: Op) -> Callable[..., Any]:
         return op(*args, **params)
 
     call = of_one if arity == 1 else of_several
-    call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.told
-    return call
+    return known_as(call, op.name, op.told)
 
 
 def _operand(other: Any) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from symgrad import dtypes, kernels
 from symgrad.devices import Options
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
-from symgrad.op import as_size, fixed
+from symgrad.op import as_size, fixed, known_as
 from symgrad.tape.formulas.constants import counted
 from symgrad.tensor import Tensor
 from symgrad.tensor.creation import finished, made_in
@@ -265,9 +265,7 @@ def _window(name: str, shape: Callable[..., Any], parameters: dict[str, float], 
             value = shape(np.arange(length) / last, **numbers).astype(kind)
         return finished(name, value, requires_grad, None, options, sized=(window_length, *numbers.values()))
 
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"{doc}  ``periodic=False`` makes both ends equal, for filters."
-    return make
+    return known_as(make, name, f"{doc}  ``periodic=False`` makes both ends equal, for filters.")
 
 
 def _cosines(*weights: float) -> Callable[[Any], Any]:

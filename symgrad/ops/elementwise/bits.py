@@ -12,7 +12,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import DtypeError
-from symgrad.op import Op, elementwise, front
+from symgrad.op import Op, elementwise, front, known_as
 from symgrad.ops.calls.naming import inplace
 from symgrad.ops.elementwise.select import logical_and, logical_not, logical_or, logical_xor
 
@@ -57,9 +57,7 @@ def _front(name: str, op: Op, on_truth: Op, doc: str) -> Callable[..., Any]:
     def call(input: Any, other: Any) -> Any:
         return (on_truth if _is_truth(input) and _is_truth(other) else op)(input, other)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = doc
-    return front(name, op=op)(call)
+    return front(name, op=op)(known_as(call, name, doc))
 
 
 bitwise_and = _front("bitwise_and", bitwise_and_op, logical_and, "``input & other``: on integers bit by bit.")

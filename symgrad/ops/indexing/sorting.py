@@ -13,7 +13,7 @@ import numpy as np
 from symgrad import kernels
 from symgrad.dtypes import is_floating, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError, ShapeError
-from symgrad.op import Op, fixed_length, front, is_complex, primitive, refusal, refusing, sampling, shape_of
+from symgrad.op import Op, fixed_length, front, is_complex, known_as, primitive, refusal, refusing, sampling, shape_of
 from symgrad.ops.calls.results import Named, named
 from symgrad.ops.calls.still import decided_by, recorded, values_of
 from symgrad.ops.elementwise.arithmetic import clone
@@ -357,9 +357,7 @@ def _running(name: str, op: Any) -> Any:
         indices = op(input, dim=axis)
         return named(name)((gather_op(input, indices, dim=axis), indices))
 
-    call.__name__ = name
-    call.__doc__ = f"The running {name[3:]}imum along ``dim`` and its places."
-    return front(name, op=op)(call)
+    return front(name, op=op)(known_as(call, name, f"The running {name[3:]}imum along ``dim`` and its places."))
 
 
 cummax, cummin = _running("cummax", argcummax_op), _running("cummin", argcummin_op)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symgrad import kernels
-from symgrad.op import Op, broadcast_shapes, front, inexact, primitive, sampling, shape_of
+from symgrad.op import Op, broadcast_shapes, front, inexact, known_as, primitive, sampling, shape_of
 from symgrad.ops.calls import fits, singular
 from symgrad.ops.elementwise.complex import conj
 from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH, outer
@@ -32,8 +32,7 @@ def matrix_front(op: Op, name: str, *names: str) -> Any:
         check_square(A, name)
         return op(A)
 
-    call.__name__ = name
-    call.__doc__ = f"{op.doc}  Raises ``ShapeError`` unless the last two axes are square."
+    known_as(call, name, f"{op.doc}  Raises ``ShapeError`` unless the last two axes are square.")
     return front(*names, op=op)(call)
 
 

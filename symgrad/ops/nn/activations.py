@@ -11,7 +11,7 @@ import numpy as np
 from symgrad.dtypes import finfo, float64, narrowed, torch_name
 from symgrad.errors import ArgumentError, DtypeError
 from symgrad.notices import notice
-from symgrad.op import Op, front, refusing, shape_of
+from symgrad.op import Op, front, known_as, refusing, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import CHANGES, with_inplace, within, written
 from symgrad.ops.calls.still import values_of
@@ -44,8 +44,7 @@ def _activation(*names: str) -> Callable[[Callable[..., Any]], Any]:
         def overwrite(input: Any, *args: Any, **options: Any) -> Any:
             return written(input, CHANGES[changed], *args, **options)
 
-        overwrite.__name__ = f"{name}_"
-        overwrite.__doc__ = f"``{name}`` in place."
+        known_as(overwrite, f"{name}_", f"``{name}`` in place.")
         within("nn.functional", *(names or (name,)))(function)
         within("nn.functional", f"{name}_")(overwrite)
         return function
@@ -285,9 +284,7 @@ def _softmax(name: str, call: Any, negate: bool) -> Any:
         axis = _default_dim(dim, len(shape_of(input)))
         return call(-input if negate else input, axis, dtype=dtype)
 
-    function.__name__ = name
-    function.__doc__ = f"{name} along ``dim``, computed in ``dtype`` if given."
-    return within("nn.functional")(function)
+    return within("nn.functional")(known_as(function, name, f"{name} along ``dim``, computed in ``dtype`` if given."))
 
 
 _softmax("softmax", softmax, False)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import folded, front, refusing, shape_of
+from symgrad.op import folded, front, known_as, refusing, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.indexing.windows import windowed, windows_sum_op
 from symgrad.ops.linalg.contraction import contract
@@ -161,8 +161,7 @@ def _conv_transpose(rank: int) -> Any:
         out = _biased(out, bias, rank)
         return out if batched else squeeze(out, 0)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"The transpose of ``conv{rank}d`` as a linear map; weight (channels, out / groups, …)."
+    known_as(call, name, f"The transpose of ``conv{rank}d`` as a linear map; weight (channels, out / groups, …).")
     front(name, method=False)(call)
     return within("nn.functional")(call)
 

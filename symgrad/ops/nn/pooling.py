@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, OutOfBounds, ShapeError
-from symgrad.op import fixed, fixed_length, front, length_of, refusal, refusing, shape_of
+from symgrad.op import fixed, fixed_length, front, known_as, length_of, refusal, refusing, shape_of
 from symgrad.ops.calls import fits
 from symgrad.ops.calls.naming import SPACES, within
 from symgrad.ops.calls.still import values_of
@@ -123,9 +123,7 @@ def _avg_pool(rank: int) -> Any:
 
 
 def _published(call: Any, name: str, doc: str) -> Any:
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = doc
-    return within("nn.functional")(call)
+    return within("nn.functional")(known_as(call, name, doc))
 
 
 def _max_pool(rank: int) -> Any:

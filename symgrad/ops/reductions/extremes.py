@@ -8,7 +8,7 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ShapeError
-from symgrad.op import Op, front, lookup, primitive, sampling, shape_of
+from symgrad.op import Op, front, known_as, lookup, primitive, sampling, shape_of
 from symgrad.ops.calls.results import named
 from symgrad.ops.calls.still import readable
 from symgrad.ops.elementwise.arithmetic import clone
@@ -153,8 +153,7 @@ def _arg_front(op: Op) -> Any:
             check_entries(op.name, input, dim)
         return op(input, dim=axis, keepdim=keepdim)
 
-    call.__name__ = op.name
-    call.__doc__ = f"{op.doc[:-1].replace('an axis', '``dim``, or of the flattened input without it')}."
+    known_as(call, op.name, f"{op.doc[:-1].replace('an axis', '``dim``, or of the flattened input without it')}.")
     return front(op.name, op=op)(call)
 
 

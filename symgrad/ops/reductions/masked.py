@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.dtypes import real_part
 from symgrad.errors import ArgumentError
-from symgrad.op import shape_of
+from symgrad.op import known_as, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import plain_number, still
 from symgrad.ops.elementwise.arithmetic import clone
@@ -93,9 +93,7 @@ def _extreme(name: str, reduce: Callable[..., Any], empty: float) -> Any:
     def call(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
         return reduce(_filled(input, mask, empty, dtype), () if dim is None else dim, keepdim)
 
-    call.__name__ = name
-    call.__doc__ = f"{name} over axes of the entries where the mask holds."
-    return _masked(call)
+    return _masked(known_as(call, name, f"{name} over axes of the entries where the mask holds."))
 
 
 amax, amin = _extreme("amax", amax_all, -math.inf), _extreme("amin", amin_all, math.inf)
@@ -186,9 +184,7 @@ def _along(name: str, call_all: Callable[..., Any], value: float, negate: bool =
         made = call_all(x, dim)
         return cast(made, x.dtype) if kind_of(x) in "ui" else made
 
-    call.__name__ = name
-    call.__doc__ = f"{name} along an axis over the entries where the mask holds."
-    return _masked(call)
+    return _masked(known_as(call, name, f"{name} along an axis over the entries where the mask holds."))
 
 
 softmax = _along("softmax", softmax_all, -math.inf)

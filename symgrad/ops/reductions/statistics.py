@@ -6,7 +6,7 @@ from typing import Any
 
 from symgrad.dtypes import as_dtype, torch_name
 from symgrad.errors import DtypeError
-from symgrad.op import front, is_complex, refusal
+from symgrad.op import front, is_complex, known_as, refusal
 from symgrad.ops.elementwise.select import isnan, where
 from symgrad.ops.reductions.sums import check_mean, mean, std, sum_, var
 from symgrad.ops.rules.refusals import kind_of
@@ -39,9 +39,7 @@ def _pair(name: str, spread: Any) -> Any:
         along = None if isinstance(dim, bool) else dim
         return spread(input, dim, unbiased, keepdim, **options), mean(input, along, keepdim)
 
-    call.__name__ = name
-    call.__doc__ = f"The pair ({name.split('_')[0]}, mean) over axes."
-    return front(name)(call)
+    return front(name)(known_as(call, name, f"The pair ({name.split('_')[0]}, mean) over axes."))
 
 
 std_mean, var_mean = _pair("std_mean", std), _pair("var_mean", var)

@@ -12,7 +12,7 @@ from symgrad import kernels
 from symgrad.dtypes import as_dtype, is_narrow, name_of, real_part, torch_name
 from symgrad.errors import ArgumentError, AutogradError, DtypeError
 from symgrad.notices import notice, notice_once
-from symgrad.op import Op, Spec, front, inexact, is_complex, multilinear, primitive, sampling, shape_of
+from symgrad.op import Op, Spec, front, inexact, is_complex, known_as, multilinear, primitive, sampling, shape_of
 from symgrad.ops.calls.still import plain_number
 from symgrad.ops.elementwise.arithmetic import ratio
 from symgrad.ops.elementwise.complex import conj, real
@@ -327,9 +327,7 @@ def _spread_front(op: Op, name: str) -> Any:
         tell_of_freedom(name, input, axes, correction)
         return op(input, dim=axes, correction=correction, keepdim=keepdim)
 
-    call.__name__ = name
-    call.__doc__ = f"{op.doc}  ``correction`` is 1 by default (Bessel's), as torch."
-    return front(name, op=op)(call)
+    return front(name, op=op)(known_as(call, name, f"{op.doc}  ``correction`` is 1 by default (Bessel's), as torch."))
 
 
 var = _spread_front(var_op, "var")

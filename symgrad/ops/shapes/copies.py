@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from symgrad.op import front, shape_of
+from symgrad.op import front, known_as, shape_of
 from symgrad.ops.calls.still import still
 from symgrad.ops.elementwise.floats import resolve_conj, view_as_complex, view_as_real
 from symgrad.ops.indexing.getitem import getitem
@@ -24,8 +24,7 @@ def _copied(name: str, view: Callable[..., Any]) -> None:
         shown = view(*args, **options)
         return tuple(map(apart, shown)) if isinstance(shown, tuple) else apart(shown)
 
-    call.__name__ = f"{name}_copy"
-    call.__doc__ = f"A copy of what ``{name}`` shows of ``input``, in memory of its own, row by row."
+    known_as(call, f"{name}_copy", f"A copy of what ``{name}`` shows of ``input``, in memory of its own, row by row.")
     words = {"split_size": "split_size_or_sections"} if name == "split" else None
     front(call.__name__, method=name == "narrow", words=words)(call)
 

@@ -21,6 +21,7 @@ from symgrad.op import (
     fixed,
     fixed_length,
     front,
+    known_as,
     lookup,
     of_this_length,
     primitive,
@@ -408,8 +409,7 @@ def _axis_split(name: str, axis: int, least: int) -> Any:
             )
         return tensor_split(input, indices_or_sections, along)
 
-    call.__name__ = name
-    call.__doc__ = f"``tensor_split`` along axis {axis}{' (0 for vectors)' if axis == 1 else ''}."
+    known_as(call, name, f"``tensor_split`` along axis {axis}{' (0 for vectors)' if axis == 1 else ''}.")
     return front(name, words={"indices": "indices_or_sections", "sections": "indices_or_sections"})(call)
 
 

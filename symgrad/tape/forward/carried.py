@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.dtypes import complex64, complex128, float16, float32, float64, from_type_name, type_name
-from symgrad.op import FRONTS, Op, lookup, shape_of
+from symgrad.op import FRONTS, Op, known_as, lookup, shape_of
 from symgrad.op.operators import Operand, bind_operators
 
 
@@ -160,9 +160,7 @@ def _method(op: Op) -> Callable[..., Any]:
     def call(*args: Any, **params: Any) -> Any:
         return op(*args, **params)
 
-    call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.doc
-    return call
+    return known_as(call, op.name, op.doc)
 
 
 _bind()
