@@ -302,3 +302,30 @@ def test_a_number_that_is_another_in_every_round_is_told_as_one():
     rng = np.random.default_rng(0)
     found = check(series, gradient, rng.normal(size=(3, 3)), rng.normal(size=3), mend=False).diagnosis
     assert "The division by 1, 2, 3, … is left out" in " ".join(found.sentence.split())
+
+
+def test_a_row_in_the_place_of_another_in_a_forward_algorithm_is_told():
+    """It was an error: whether a leaf leads to a value was asked by ==, which tensors answer entry by entry."""
+
+    def f(A, first, B):
+        a = first + B[0]
+        for t in range(1, len(B)):
+            a = np.log(np.exp(a[:, None] + A).sum(axis=0)) + B[t]
+        return -np.log(np.exp(a).sum(axis=0))
+
+    def grad(A, first, B):
+        rows, back = [first + B[0]], np.zeros_like(B)
+        for t in range(1, len(B)):
+            rows.append(np.log(np.exp(rows[-1][:, None] + A).sum(axis=0)) + B[t])
+        for t in range(len(B) - 2, -1, -1):
+            back[t] = np.log(np.exp(A + B[t + 1] + back[t + 1]).sum(axis=1))
+        shares = np.exp(np.array(rows) + back - np.log(np.exp(rows[-1]).sum()))
+        dA = np.zeros_like(A)
+        for t in range(len(B) - 1):
+            dA -= np.exp(rows[t][:, None] + A + B[t + 1] + back[t + 1] - np.log(np.exp(rows[-1]).sum()))
+        return dA, -shares[-1], -shares
+
+    rng = np.random.default_rng(0)
+    report = check(f, grad, rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=(4, 3)))
+    assert not report["first"].ok
+    assert report["A"].ok

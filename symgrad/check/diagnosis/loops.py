@@ -394,7 +394,8 @@ def _beyond(edge: Any, groups: list[list[Any]], step: int) -> Any:
         own = next((g for g in groups if edge in g), [])
         place = own.index(edge) + 1 if own else 0
         return own[place] if own and place < len(own) else None
-    for group in groups:
-        if len(group) > 1 and edge in group[1].args:
-            return group[0].args[group[1].args.index(edge)]
+    for group in (group for group in groups if len(group) > 1):
+        at = next((k for k, arg in enumerate(group[1].args) if arg is edge), None)
+        if at is not None:
+            return group[0].args[at]
     return None

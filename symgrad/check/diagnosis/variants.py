@@ -187,11 +187,7 @@ def _factor_above(arg: Any, to: Any) -> tuple[Any, Any] | None:
             return arg, next(a for a in arg.args if a is not to)
         if arg.op.name not in ("add", "sub"):
             return None
-        below = [
-            a
-            for a in arg.args
-            if isinstance(a, Node) and (to in surgery.leaves_below(a) or to in surgery.nodes_below(a))
-        ]
+        below = [a for a in arg.args if isinstance(a, Node) and _leads_to(a, to)]
         if len(below) != 1:
             return None
         arg = below[0]
@@ -521,8 +517,9 @@ def two_parts(case: Case) -> Diagnosis | None:
 
 
 def _leads_to(arg: Any, node: Any) -> bool:
-    """Whether all that one part brings is among what comes through another, whose factor it would have as well."""
-    return isinstance(arg, Node) and node in surgery.nodes_below(arg)
+    """Whether a value is computed from a node or a leaf: all that comes to that is among what comes to the value."""
+    below = [*surgery.nodes_below(arg), *surgery.leaves_below(arg)] if isinstance(arg, Node) else ()
+    return any(other is node for other in below)  # tensors are equal entry by entry
 
 
 def _pair_told(case: Case, words: list[str], one: tuple[Any, int], two: tuple[Any, int]) -> Diagnosis:
