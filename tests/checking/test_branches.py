@@ -201,3 +201,21 @@ def test_what_is_positive_stays_so_on_the_other_side():
     assert not check(
         lambda x, d: np.where(x > 0, d * x, 2 * d * x).sum(), lambda x, d: (d + 0 * x, x.sum()), -(r**2), 1.0
     ).ok
+
+
+def test_the_square_of_a_hinge_has_been_on_both_sides():
+    """A note said that one side was not checked: no cotangent reaches what is 0, and so all of it was left out."""
+
+    def f(w, X, y):
+        return (np.maximum(0, 1 - y * (X @ w)) ** 2).sum()
+
+    def grad(w, X, y, margin=1):
+        return X.T @ (-2 * y * np.maximum(0, margin - y * (X @ w)))
+
+    rng = np.random.default_rng(1)
+    w, X, y = 0.1 * rng.normal(size=3), rng.normal(size=(6, 3)), np.sign(rng.normal(size=6))
+    report = check(f, grad, w, X, y, argnums=0)
+    assert report.ok, report
+    assert not report.notes
+    everywhere = check(f, lambda w, X, y: X.T @ (-2 * y * (1 - y * (X @ w))), w, X, y, argnums=0)
+    assert not everywhere.ok, everywhere

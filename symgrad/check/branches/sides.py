@@ -52,7 +52,8 @@ class _SideSweep(CarefulSweep):
     """A sweep that keeps the local derivatives of the operations with branches, by line, operation and argument.
 
     Entries that no cotangent reaches, since another branch was taken behind them, do not count, but where a mask of
-    constants chooses: other arguments are no other side of it.
+    constants chooses: other arguments are no other side of it.  A square of what is 0 on one side lets its cotangent
+    through: it is 0 there by its value, and not by a branch.
     """
 
     def __init__(self, exact: Exact):
@@ -72,7 +73,22 @@ class _SideSweep(CarefulSweep):
                 reached = np.broadcast_to(np.real(np.asarray(local)), node.shape)[counts]
                 found = np.unique(np.round(reached, 6))[:3].tolist()
                 self.sides.setdefault((self.lines.get(node), node.op.name, i), set()).update(found)
+        elif not _has_branches(node):
+            saved = _without_zeros(node, saved)
         return super()._contribution(node, rules, i, g, saved, params, *rest)
+
+
+def _without_zeros(node: Any, saved: Any) -> Any:
+    """What an operation has saved, with very small numbers where what it was computed from is 0."""
+    return tuple(
+        np.where(value == 0, _VERY_SMALL, value)
+        if j and isinstance(node.args[j - 1], Node) and getattr(value, "dtype", None) == np.float64
+        else value
+        for j, value in enumerate(saved)
+    )
+
+
+_VERY_SMALL = 1e-150
 
 
 def _has_branches(node: Any) -> bool:

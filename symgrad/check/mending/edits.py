@@ -304,11 +304,15 @@ _BOUNDING = ("clip", "clamp", "maximum", "minimum")
 
 def _numbers(spot: Spot, names: Names, numbers: Sequence[str]) -> Iterator[str]:
     """Numbers: one more or less, half or double, another one of the text, or a variable in their place."""
+    if isinstance(spot.node, ast.UnaryOp) and _is_number(spot.node.operand):
+        yield "0"
     if _is_number(spot.node):
         value = spot.node.value
         if isinstance(value, int):
             yield from (str(value + 1), f"{value - 1}")
-        yield from ("0", f"{2 * value}", f"{value / 2:g}", f"-{value}", *numbers)
+        if not isinstance(spot.above, ast.UnaryOp):  # x[-0] is read as the last one
+            yield "0"
+        yield from (f"{2 * value}", f"{value / 2:g}", f"-{value}", *numbers)
         yield from (text for text, held in names if np.ndim(held) == 0)
 
 
