@@ -84,7 +84,7 @@ class Inquiry:
         if mend is None:
             kinds = {found.kind for found in (arguments[i].diagnosis for i in self.wrong) if found is not None}
             kinds |= {"factor", "term"} if self._unexplained else set()
-            mend = self.mending.informed(kinds, min(INFORMED, seconds / 4), start + seconds)
+            mend = self.mending.informed(kinds, exact.missing, min(INFORMED, seconds / 4), start + seconds)
             mend = mend or self.mending.special
         for argument in arguments:
             argument.diagnosis = _by_mend(argument.diagnosis, mend)

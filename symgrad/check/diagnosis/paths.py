@@ -26,8 +26,15 @@ def path(case: Case) -> Diagnosis | None:
         if name is not None:
             what = surgery.describe(output, node, i)
             line = case.line(node.args[i]) or case.line(node)
+            _note_missing(case, name, node, i)
             return case.keep(_with_factor(node, i, 1 + k), _part_sentence(what, name, line))
     return None
+
+
+def _note_missing(case: Case, factor: str, node: Any, i: int) -> None:
+    """Keep what goes along a path that is missing: a line that was forgotten adds it."""
+    if factor == "0" and case.surgeon is not None:
+        case.exact.missing += [sweep[node, i].c for sweep in case.surgeon.sweeps]
 
 
 def _proven(factor: float, case: Case, node: Any, i: int) -> str | None:
@@ -54,6 +61,7 @@ def simple_path(case: Case) -> Diagnosis | None:
         if name == "0" or is_proven(round(1 + k), case, of_edge(case, node, i)):
             what = surgery.describe(case.exact.output, node, i)
             line = case.line(node.args[i]) or case.line(node)
+            _note_missing(case, name, node, i)
             return case.keep(_with_factor(node, i, round(1 + k)), _part_sentence(what, name, line))
     return None
 

@@ -55,7 +55,7 @@ def informed_edits(routine: Routine, spots: Sequence[Spot], kinds: set[str], rat
         known = list(values.factors())
         for words, value in known:
             for spot, own in wanted:
-                if words != spot.words and not is_factor(spot) and _stretches(value, own):
+                if words != spot.words and not is_factor(spot) and stretches(value, own):
                     if ratio is None or _near(value, ratio):
                         yield Edit(spot.start, spot.end, f"{enclosed(spot)} * {words}")
                     if ratio is None or _near(value, 1 / ratio):
@@ -64,7 +64,7 @@ def informed_edits(routine: Routine, spots: Sequence[Spot], kinds: set[str], rat
         for words, value in values.terms():
             for spot, own in wanted:
                 inside = isinstance(spot.node, ast.BinOp) and isinstance(spot.above, ast.Call)
-                if own is not None and _stretches(value, own) and (is_term(spot) or is_factor(spot) or inside):
+                if own is not None and stretches(value, own) and (is_term(spot) or is_factor(spot) or inside):
                     for made in (f"{spot.words} + {words}", f"{spot.words} - {words}"):
                         yield Edit(spot.start, spot.end, f"({made})" if is_factor(spot) else made)
 
@@ -77,7 +77,7 @@ def _tight(words: str) -> str:
     return f"({words})" if " " in words and words[-1] != ")" else words
 
 
-def _stretches(value: Any, own: Any) -> bool:
+def stretches(value: Any, own: Any) -> bool:
     """Whether a value may multiply another one, and leave it its shape; what is not known may."""
     if own is None or np.ndim(value) == 0:
         return True

@@ -24,10 +24,11 @@ from symgrad.check.asking.nested import Given
 from symgrad.check.asking.outputs import output_leaves
 from symgrad.check.asking.subject import Subject
 from symgrad.check.mending.edits import edits, held_data
-from symgrad.check.mending.informed import informed_edits
+from symgrad.check.mending.informed import TERMS, informed_edits
 from symgrad.check.mending.pairs import Change, Pairs
 from symgrad.check.mending.routines import NotThisText, Routine, routines
 from symgrad.check.mending.spots import Edit, Spot, is_repeated, is_shared, probes, spots_of
+from symgrad.check.mending.statements import forgotten
 from symgrad.check.oracle.exact import exact_gradient
 from symgrad.check.oracle.points import Design, at_other_sizes, at_other_values, design_of
 from symgrad.check.report import ArgumentReport, Mend
@@ -85,17 +86,34 @@ class Search:
             self.found = self._of_two(end)
         return self.found
 
-    def informed(self, kinds: set[str], seconds: float, end: float) -> Mend | None:
-        """The same with what is missing in mistakes of these kinds, where it moves nothing but what is wrong."""
-        last, began = time.monotonic(), time.thread_time()
-        last = min(last + 2 * seconds, end)
+    def informed(self, kinds: set[str], missing: Sequence[Any], seconds: float, end: float) -> Mend | None:
+        """The same with what is missing in mistakes of these kinds, where it moves nothing but what is wrong.
+
+        ``missing`` holds what is known to be, in numbers; it is what a line that was forgotten has to add.
+        """
+        for changes in (self._lines(kinds, missing), self._parts_missing(kinds)):
+            began, last = time.thread_time(), min(time.monotonic() + 2 * seconds, end)
+            for change in changes:
+                self._try(change)
+                if self.found:
+                    return self.found
+                if time.monotonic() > last or time.thread_time() > began + seconds:
+                    break
+        return None
+
+    def _lines(self, kinds: set[str], missing: Sequence[Any]) -> Iterator[Change]:
+        """Lines that were forgotten."""
+        wrong = [a for a in self.arguments if a.wrong and a.given.shape == a.exact.shape]
+        lacking = [np.where(np.abs(a.exact - a.given) > a.tolerance, a.exact - a.given, 0) for a in wrong]
+        own = {id(r): r for places in self._places.values() for r, _ in places} if kinds & {*TERMS} else {}
+        for routine in own.values():
+            yield from (Change(routine, edit) for edit in forgotten(routine, [*lacking, *missing]))
+
+    def _parts_missing(self, kinds: set[str]) -> Iterator[Change]:
+        """Factors and terms that were forgotten."""
         for _, places in sorted(self._places.items()):
             for tries in zip_longest(*(informed_edits(r, spots, kinds, self._ratio()) for r, spots in places)):
-                for change in (Change(r, edit) for (r, _), edit in zip(places, tries, strict=True) if edit is not None):
-                    self._try(change)
-                    if self.found or time.monotonic() > last or time.thread_time() > began + seconds:
-                        return self.found
-        return None
+                yield from (Change(r, e) for (r, _), e in zip(places, tries, strict=True) if e is not None)
 
     def _ratio(self) -> float | None:
         """The number that all that is wrong lacks as a factor; None where there is none."""
@@ -419,6 +437,8 @@ def _mend(routine: Routine, edit: Edit) -> Mend:
                     break
     old, new = text.splitlines(), best.splitlines()
     at = next(k for k, (a, b) in enumerate(zip_longest(old, new)) if a != b)
+    if at and new[at + 1 :] == old[at:] and _indented(new[at]) > _indented(old[at]):
+        at -= 1  # a line more at the end of a loop is shown with the one before it
     rest = len(old) - at
     while rest > 1 and len(new) - at > 0 and old[at + rest - 1 :] == new[len(new) - (len(old) - at - rest + 1) :]:
         rest -= 1
@@ -427,6 +447,10 @@ def _mend(routine: Routine, edit: Edit) -> Mend:
     line = routine.first + before
     was, right = old[at : at + rest], new[at : len(new) - after]
     return Mend(routine.file, line, "\n".join(map(str.strip, was)), "\n".join(map(str.strip, right)))
+
+
+def _indented(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _mend_of_two(one: Change, other: Change) -> Mend:

@@ -29,6 +29,7 @@ class Exact:
     deadline   the time of ``time.monotonic()`` until which the mistake is looked for
     measured   whether it is known from values of ``f`` only, and so not exact
     as_arrays  whether ``f`` was given tensors with the methods of arrays
+    missing    what goes along paths that the given gradients lack
     elsewhere  the function, the given and the exact gradients at other points, once they are known
     """
 
@@ -51,5 +52,6 @@ class Exact:
     measured: bool = False
     as_arrays: bool = False
     sampled: dict[int, int] = field(default_factory=dict)
+    missing: list[Any] = field(default_factory=list)
     elsewhere: list[Any] | None = None
     notes: list[str] = field(default_factory=list)
