@@ -63,6 +63,8 @@ class CatTransform(_Joined):
     Raises ``ArgumentError`` where there are not as many lengths as transforms, or other parts.
     """
 
+    _settings = ("transforms", "dim", "lengths")
+
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, lengths: Any = None, cache_size: int = 0):
         super().__init__(tseq, cache_size)
         self.dim, self.lengths = dim, [1] * len(self.transforms) if lengths is None else list(lengths)
@@ -89,11 +91,6 @@ class CatTransform(_Joined):
         """The constraint on what comes out."""
         return constraints.cat([part.codomain for part in self.transforms], self.dim, self.lengths)
 
-    def with_cache(self, cache_size: int = 1) -> Any:
-        if self._cache_size == cache_size:
-            return self
-        return CatTransform(self.transforms, self.dim, self.lengths, cache_size)
-
     def _parts(self, value: Any) -> list[Any]:
         self._measured(value, self.length)
         return list(value.split(self.lengths, self.dim))
@@ -115,6 +112,8 @@ class StackTransform(_Joined):
     Raises ``ArgumentError`` where there are not as many places as transforms.
     """
 
+    _settings = ("transforms", "dim")
+
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0):
         super().__init__(tseq, cache_size)
         self.dim = dim
@@ -128,9 +127,6 @@ class StackTransform(_Joined):
     def codomain(self) -> Any:
         """The constraint on what comes out."""
         return constraints.stack([part.codomain for part in self.transforms], self.dim)
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
 
     def _parts(self, value: Any) -> list[Any]:
         self._measured(value, len(self.transforms))

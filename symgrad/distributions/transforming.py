@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from symgrad.distributions import constraints
 from symgrad.errors import ArgumentError
@@ -19,6 +19,8 @@ class Transform:
     bijective = False
     domain: Any
     codomain: Any
+    _settings: ClassVar[tuple[str, ...]]
+    """The attributes that a class of the library is made of again."""
 
     def __init__(self, cache_size: int = 0):
         if cache_size not in (0, 1):
@@ -50,6 +52,9 @@ class Transform:
         """The same with another ``cache_size``."""
         if self._cache_size == cache_size:
             return self
+        kind: Any = next((kind for kind in type(self).__mro__ if "_settings" in vars(kind)), None)
+        if kind is not None:
+            return kind(*(getattr(self, name) for name in kind._settings), cache_size=cache_size)
         if type(self).__init__ is Transform.__init__:
             return type(self)(cache_size=cache_size)
         raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
@@ -149,6 +154,8 @@ def sum_rightmost(value: Any, count: int) -> Any:
 class ComposeTransform(Transform):
     """Transforms one after the other."""
 
+    _settings = ("parts",)
+
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0):
         super().__init__(cache_size=cache_size)
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else list(parts)
@@ -192,9 +199,6 @@ class ComposeTransform(Transform):
             self._inv = ComposeTransform([part.inv for part in reversed(self.parts)])
             self._inv._inv = self
         return self._inv
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size=cache_size)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
@@ -241,15 +245,12 @@ identity_transform = ComposeTransform([])
 class IndependentTransform(Transform):
     """A transform whose last ``reinterpreted_batch_ndims`` axes of a batch are those of one event."""
 
+    _settings = ("base_transform", "reinterpreted_batch_ndims")
+
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0):
         super().__init__(cache_size=cache_size)
         self.base_transform = base_transform.with_cache(cache_size)
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        if self._cache_size == cache_size:
-            return self
-        return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size=cache_size)
 
     @property
     def domain(self) -> Any:
@@ -297,6 +298,7 @@ class IndependentTransform(Transform):
 class ReshapeTransform(Transform):
     """Events of one shape as ones of another."""
 
+    _settings = ("in_shape", "out_shape")
     bijective = True
 
     def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0):
@@ -304,11 +306,6 @@ class ReshapeTransform(Transform):
         self.in_shape, self.out_shape = Shape(in_shape), Shape(out_shape)
         if math.prod(self.in_shape) != math.prod(self.out_shape):
             raise ArgumentError("in_shape, out_shape have different numbers of elements")
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        if self._cache_size == cache_size:
-            return self
-        return ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
 
     @property
     def domain(self) -> Any:

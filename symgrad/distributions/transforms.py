@@ -65,15 +65,13 @@ class ExpTransform(Transform):
 class PowerTransform(Transform):
     """y = x to an ``exponent``."""
 
+    _settings = ("exponent",)
     domain, codomain = constraints.positive, constraints.positive
     bijective = True
 
     def __init__(self, exponent: Any, cache_size: int = 0):
         super().__init__(cache_size=cache_size)
         (self.exponent,) = broadcast_all(exponent)
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        return self if self._cache_size == cache_size else PowerTransform(self.exponent, cache_size=cache_size)
 
     @property
     def sign(self) -> Any:
@@ -169,6 +167,7 @@ class AbsTransform(Transform):
 class AffineTransform(Transform):
     """y = loc + scale x, for numbers or tensors; ``event_dim`` axes are one event."""
 
+    _settings = ("loc", "scale", "_event_dim")
     bijective = True
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0):
@@ -186,11 +185,6 @@ class AffineTransform(Transform):
         return constraints.independent(constraints.real, self._event_dim) if self._event_dim else constraints.real
 
     codomain = domain
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        if self._cache_size == cache_size:
-            return self
-        return AffineTransform(self.loc, self.scale, self._event_dim, cache_size=cache_size)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AffineTransform):
@@ -282,6 +276,7 @@ class StickBreakingTransform(Transform):
 class CumulativeDistributionTransform(Transform):
     """The probability that a ``distribution`` gives at most x, so that what is distributed so becomes uniform."""
 
+    _settings = ("distribution",)
     codomain = constraints.unit_interval
     bijective, sign = True, 1
 
@@ -293,11 +288,6 @@ class CumulativeDistributionTransform(Transform):
     def domain(self) -> Any:
         """What the distribution gives."""
         return self.distribution.support
-
-    def with_cache(self, cache_size: int = 1) -> Any:
-        if self._cache_size == cache_size:
-            return self
-        return CumulativeDistributionTransform(self.distribution, cache_size=cache_size)
 
     def _call(self, x: Any) -> Any:
         return self.distribution.cdf(x)
