@@ -45,6 +45,8 @@ class Distribution:
     _validate_args: bool = True
     arg_constraints: ClassVar[dict[str, Any]] = {}
     """What the parameters satisfy, by their names; classes of users' own may compute it."""
+    _alike: ClassVar[tuple[str, ...]] = ()
+    """Settings that stand before the parameters, and are the same for a whole batch."""
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None):
         self._batch_shape, self._event_shape = Shape(batch_shape), Shape(event_shape)
@@ -115,8 +117,10 @@ class Distribution:
 
     def expand(self, batch_shape: Any) -> Any:
         """The same distributions in a larger batch."""
-        parameters = {name: getattr(self, name).expand(batch_shape) for name in self._parameters}
-        return type(self)(**parameters, validate_args=False)
+        parameters = {name: getattr(self, name) for name in self._parameters}
+        axes = len(self._batch_shape)  # behind which a parameter has those of an event
+        wide = {name: value.expand((*batch_shape, *value.shape[axes:])) for name, value in parameters.items()}
+        return type(self)(*(getattr(self, name) for name in self._alike), **wide, validate_args=False)
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         """A bare object that ``expand`` of a class of users' own fills, under the name by which they ask for it."""

@@ -68,10 +68,6 @@ class _Trials(Odds):
     def _parameters(self) -> tuple[str, ...]:
         return "total_count", self._name
 
-    def expand(self, batch_shape: Any) -> Any:
-        wide = {self._name: self.__dict__[self._name].expand(batch_shape)}
-        return type(self)(self.total_count.expand(batch_shape), **wide, validate_args=False)
-
 
 class Binomial(_Trials):
     """The number of successes of ``total_count`` trials, each with the probability ``probs``.
@@ -184,6 +180,8 @@ class Multinomial(OfCategories):
     tensor([0., 4.])
     """
 
+    _alike = ("total_count",)
+
     def __init__(self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
@@ -202,9 +200,6 @@ class Multinomial(OfCategories):
     @property
     def variance(self) -> Any:
         return self.total_count * self.probs * (1 - self.probs)
-
-    def expand(self, batch_shape: Any) -> Multinomial:
-        return Multinomial(self.total_count, **self._wide(batch_shape), validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         places = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)

@@ -64,11 +64,6 @@ class Chances(Distribution):
         """The shape of the parameter."""
         return self.__dict__[self._name].shape  # type: ignore[no-any-return]
 
-    def expand(self, batch_shape: Any) -> Any:
-        given = self.__dict__[self._name]
-        shape = (*batch_shape, *given.shape[len(self.batch_shape) :])
-        return type(self)(**{self._name: given.expand(shape)}, validate_args=False)
-
     def _along_first(self, values: Any, expand: bool) -> Any:
         """A vector along a new first axis, for every distribution of the batch."""
         values = values.reshape(-1, *(1,) * len(self.batch_shape))

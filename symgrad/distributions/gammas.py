@@ -122,9 +122,6 @@ class Dirichlet(Distribution):
         total = self.concentration.sum(-1, keepdim=True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    def expand(self, batch_shape: Any) -> Dirichlet:
-        return Dirichlet(self.concentration.expand((*batch_shape, *self.event_shape)), validate_args=False)
-
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Values by which the parameters can be differentiated, once."""
         return sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))

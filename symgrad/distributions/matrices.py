@@ -33,6 +33,7 @@ class LKJCholesky(Distribution):
     """
 
     support = constraints.corr_cholesky
+    _alike = ("dim",)
     arg_constraints: ClassVar[dict[str, Any]] = {"concentration": constraints.positive}
 
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None):
@@ -41,9 +42,6 @@ class LKJCholesky(Distribution):
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
         super().__init__(self.concentration.shape, (dim, dim), validate_args=validate_args)
-
-    def expand(self, batch_shape: Any) -> LKJCholesky:
-        return LKJCholesky(self.dim, self.concentration.expand(tuple(batch_shape)), validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Values without gradient: row by row a direction, and a length that is left for the diagonal."""

@@ -315,13 +315,6 @@ class LowRankMultivariateNormal(NormalVectors):
         A = self._shrunk(self.cov_diag.reciprocal().diag_embed())
         return self.cov_diag.reciprocal().diag_embed() - A.mT @ A
 
-    def expand(self, batch_shape: Any) -> LowRankMultivariateNormal:
-        shape = (*batch_shape, *self.event_shape)
-        factor = self.cov_factor.expand((*shape, self.cov_factor.shape[-1]))
-        return LowRankMultivariateNormal(
-            self.loc.expand(shape), factor, self.cov_diag.expand(shape), validate_args=False
-        )
-
     def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         of_factor = room((*shape[:-1], self.cov_factor.shape[-1]), self.loc).normal_()

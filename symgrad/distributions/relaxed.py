@@ -19,7 +19,7 @@ class OfCategories(Distribution):
 
     @property
     def _parameters(self) -> tuple[str, ...]:
-        return ()
+        return (self._name,)
 
     def _is_given(self, name: str) -> bool:  # noqa: ARG002
         return False  # the categories are checked
@@ -43,10 +43,6 @@ class OfCategories(Distribution):
     def param_shape(self) -> Any:
         """The shape of the parameter."""
         return self._categorical.param_shape
-
-    def _wide(self, batch_shape: Any) -> dict[str, Any]:
-        """The parameter for a larger batch, by its name."""
-        return {self._name: getattr(self._categorical.expand(batch_shape), self._name)}
 
 
 class OneHotCategorical(OfCategories):
@@ -74,9 +70,6 @@ class OneHotCategorical(OfCategories):
     @property
     def variance(self) -> Any:
         return self.probs * (1 - self.probs)
-
-    def expand(self, batch_shape: Any) -> Any:
-        return type(self)(**self._wide(batch_shape), validate_args=False)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         return self._one_hot(self._categorical.sample(sample_shape))
@@ -124,13 +117,11 @@ class ExpRelaxedCategorical(OfCategories):
 
     has_rsample = True
     support = constraints.real_vector
+    _alike = ("temperature",)
 
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
         self.temperature = temperature
         self._choose(probs, logits, validate_args)
-
-    def expand(self, batch_shape: Any) -> ExpRelaxedCategorical:
-        return ExpRelaxedCategorical(self.temperature, **self._wide(batch_shape), validate_args=False)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         chances = inside(rand(self._extended_shape(sample_shape), dtype=self.logits.dtype))
@@ -158,14 +149,11 @@ class LogitRelaxedBernoulli(Odds):
 
     has_rsample, has_enumerate_support = True, False
     support = constraints.real
+    _alike = ("temperature",)
 
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
         self.temperature = temperature
         self._take_chance(probs, logits, validate_args)
-
-    def expand(self, batch_shape: Any) -> LogitRelaxedBernoulli:
-        wide = {self._name: self.__dict__[self._name].expand(batch_shape)}
-        return LogitRelaxedBernoulli(self.temperature, **wide, validate_args=False)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)

@@ -384,17 +384,15 @@ class LogisticNormal(TransformedDistribution):
         """The standard deviations of the normal numbers."""
         return self.base_dist.base_dist.scale
 
-    def expand(self, batch_shape: Any) -> LogisticNormal:
-        shape = (*batch_shape, self.event_shape[0] - 1)
-        return LogisticNormal(self.loc.expand(shape), self.scale.expand(shape), validate_args=False)
-
 
 class _Relaxed(TransformedDistribution):
     """A relaxed choice, made of its logarithm or its logit."""
 
+    _alike = ("temperature",)
+
     @property
     def _parameters(self) -> tuple[str, ...]:
-        return ()
+        return (self.base_dist._name,)
 
     def _is_given(self, name: str) -> bool:  # noqa: ARG002
         return False  # what it is made of is checked
@@ -413,11 +411,6 @@ class _Relaxed(TransformedDistribution):
     def logits(self) -> Any:
         """The logits of the choice."""
         return self.base_dist.logits
-
-    def expand(self, batch_shape: Any) -> Any:
-        name = self.base_dist._name
-        wide = self.base_dist.expand(batch_shape)
-        return type(self)(self.temperature, **{name: getattr(wide, name)}, validate_args=False)
 
 
 class RelaxedBernoulli(_Relaxed):
