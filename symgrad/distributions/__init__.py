@@ -42,7 +42,7 @@ from symgrad.distributions.crossed import kl_divergence, register_kl
 from symgrad.distributions.discrete import Bernoulli, Categorical, Poisson
 from symgrad.distributions.gammas import Beta, Chi2, Dirichlet, FisherSnedecor, Gamma, StudentT
 from symgrad.distributions.matrices import LKJCholesky, Wishart
-from symgrad.distributions.normals import LogNormal, LowRankMultivariateNormal, MultivariateNormal, Normal
+from symgrad.distributions.normals import LowRankMultivariateNormal, MultivariateNormal, Normal
 from symgrad.distributions.registry import biject_to, transform_to
 from symgrad.distributions.relaxed import OneHotCategorical, OneHotCategoricalStraightThrough
 from symgrad.distributions.transformed import (
@@ -51,6 +51,7 @@ from symgrad.distributions.transformed import (
     HalfNormal,
     InverseGamma,
     LogisticNormal,
+    LogNormal,
     Pareto,
     RelaxedBernoulli,
     RelaxedOneHotCategorical,
@@ -102,11 +103,12 @@ _ROOMS = {
     "continuous_bernoulli generalized_pareto kumaraswamy": bounded,
     "constraint_registry": registry,
     "distribution exp_family": base,
-    "gumbel half_cauchy half_normal inverse_gamma logistic_normal pareto transformed_distribution weibull": transformed,
+    "gumbel half_cauchy half_normal inverse_gamma pareto transformed_distribution weibull": transformed,
+    "log_normal logistic_normal": transformed,
     "independent mixture_same_family": composed,
     "kl": crossed,
     "lkj_cholesky wishart": matrices,
-    "log_normal lowrank_multivariate_normal multivariate_normal normal": normals,
+    "lowrank_multivariate_normal multivariate_normal normal": normals,
     "one_hot_categorical": relaxed,
     "relaxed_bernoulli relaxed_categorical": transformed,
     "von_mises": circular,

@@ -120,7 +120,8 @@ class Distribution:
         parameters = {name: getattr(self, name) for name in self._parameters}
         axes = len(self._batch_shape)  # behind which a parameter has those of an event
         wide = {name: value.expand((*batch_shape, *value.shape[axes:])) for name, value in parameters.items()}
-        return type(self)(*(getattr(self, name) for name in self._alike), **wide, validate_args=False)
+        kind: Any = type(self)
+        return kind(*(getattr(self, name) for name in self._alike), **wide, validate_args=False)
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         """A bare object that ``expand`` of a class of users' own fills, under the name by which they ask for it."""

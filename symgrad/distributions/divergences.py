@@ -15,7 +15,7 @@ from symgrad.distributions.counts import Binomial, Geometric
 from symgrad.distributions.discrete import Bernoulli, Categorical, Odds, Poisson
 from symgrad.distributions.gammas import Beta, Dirichlet, Gamma
 from symgrad.distributions.matrices import Wishart
-from symgrad.distributions.normals import LogNormal, Normal, NormalVectors
+from symgrad.distributions.normals import Normal, NormalVectors
 from symgrad.distributions.relaxed import OneHotCategorical
 from symgrad.distributions.transformed import Gumbel, HalfNormal, Pareto, TransformedDistribution
 from symgrad.distributions.transforming import sum_rightmost
@@ -69,11 +69,6 @@ def kl_divergence(p: Distribution, q: Distribution) -> Any:
 def _normals(p: Normal, q: Normal) -> Any:
     ratio = (p.scale / q.scale).pow(2)
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
-
-
-@register_kl(LogNormal, LogNormal)
-def _lognormals(p: LogNormal, q: LogNormal) -> Any:
-    return _normals(p.base_dist, q.base_dist)
 
 
 @register_kl(NormalVectors, NormalVectors)

@@ -56,59 +56,6 @@ class Normal(Located):
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
 
-class LogNormal(Distribution):
-    """What has a normal logarithm, of mean ``loc`` and standard deviation ``scale``.
-
-    >>> import symgrad as sg
-    >>> sg.distributions.LogNormal(0.0, 1.0).mean
-    tensor(1.6487)
-    """
-
-    has_rsample = True
-    support = constraints.positive
-    arg_constraints: ClassVar[dict[str, Any]] = {"loc": constraints.real, "scale": constraints.positive}
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
-        self.base_dist = Normal(loc, scale, validate_args=validate_args)
-        self.loc, self.scale = self.base_dist.loc, self.base_dist.scale
-        super().__init__(self.base_dist.batch_shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Any:
-        return (self.loc + self.scale.pow(2) / 2).exp()
-
-    @property
-    def mode(self) -> Any:
-        return (self.loc - self.scale.square()).exp()
-
-    @property
-    def variance(self) -> Any:
-        squares = self.scale.pow(2)
-        return squares.expm1() * (2 * self.loc + squares).exp()
-
-    def sample(self, sample_shape: Any = ()) -> Any:
-        with no_grad():
-            return self.base_dist.sample(sample_shape).exp()
-
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        return self.base_dist.rsample(sample_shape).exp()
-
-    def log_prob(self, value: Any) -> Any:
-        self._validate_sample(value)
-        logs = value.log()
-        return self.base_dist.log_prob(logs) - logs
-
-    def cdf(self, value: Any) -> Any:
-        self._validate_sample(value)
-        return self.base_dist.cdf(value.log())
-
-    def icdf(self, value: Any) -> Any:
-        return self.base_dist.icdf(value).exp()
-
-    def entropy(self) -> Any:
-        return self.base_dist.entropy() + self.loc
-
-
 class Spread(Distribution):
     """What has a covariance, which is given by itself, by its inverse, or by its lower Cholesky factor.
 

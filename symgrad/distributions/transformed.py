@@ -195,6 +195,39 @@ class HalfCauchy(_Half):
         return self.base_dist.variance
 
 
+class LogNormal(TransformedDistribution):
+    """What has a normal logarithm, of mean ``loc`` and standard deviation ``scale``.
+
+    >>> import symgrad as sg
+    >>> sg.distributions.LogNormal(0.0, 1.0).mean
+    tensor(1.6487)
+    """
+
+    support = constraints.positive
+    arg_constraints: ClassVar[dict[str, Any]] = Normal.arg_constraints
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
+        base = Normal(loc, scale, validate_args=validate_args)
+        self.loc, self.scale = base.loc, base.scale
+        super().__init__(base, ExpTransform(), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        return (self.loc + self.scale.pow(2) / 2).exp()
+
+    @property
+    def mode(self) -> Any:
+        return (self.loc - self.scale.square()).exp()
+
+    @property
+    def variance(self) -> Any:
+        squares = self.scale.pow(2)
+        return squares.expm1() * (2 * self.loc + squares).exp()
+
+    def entropy(self) -> Any:
+        return self.base_dist.entropy() + self.loc
+
+
 class Gumbel(TransformedDistribution):
     """Gumbel's distribution of the largest of many numbers, moved by ``loc`` and stretched by ``scale``.
 
