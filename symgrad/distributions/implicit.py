@@ -74,7 +74,7 @@ def standard_gamma(concentration: Any, generator: Any = None) -> Any:
 _standard_gamma = standard_gamma  # torch's name, by which programs call it
 
 
-def sample_dirichlet(concentration: Any, generator: Any = None) -> Any:
+def sample_dirichlet(concentration: Any) -> Any:
     """Samples of Dirichlet's distribution with parameters along the last axis, which can be differentiated by once."""
-    sample = dirichlet_numbers(values_of(concentration), drawn(generator))
+    sample = dirichlet_numbers(values_of(concentration), drawn(None))
     return _Dirichlet.apply(concentration, creation.tensor(sample))

@@ -80,7 +80,7 @@ def broken_in(x: Any, name: str, function: Callable[[], Any]) -> list[Cause]:
         text = f"The function gives {type(out).__name__}, which is no tensor."
         return taken or [Cause("no tensor", text, advice="Give a function that returns the loss as a tensor.")]
     steps = _steps(x, name, out, lines)
-    return steps or _taken(x, name, _flowing(x, out), watch.reads) or [_no_path(name, "The result")]
+    return steps or _taken(x, name, _flowing(x, out), watch.reads) or [_no_path(name)]
 
 
 def leads(out: Any, x: Any) -> bool:
@@ -163,10 +163,10 @@ def _comes_from(edge: Any, x: Any) -> bool:
     return any(leaf is x for leaf in nodes_below([edge])[1])
 
 
-def _no_path(name: str, what: str) -> Cause:
+def _no_path(name: str) -> Cause:
     return Cause(
         "no path",
-        f"{what} does not depend on {name}: no operation on the way to it takes {name}.",
+        f"The result does not depend on {name}: no operation on the way to it takes {name}.",
         advice=f"Look whether another tensor is used in its place: a copy, or one made anew from {name}'s values.",
     )
 

@@ -142,7 +142,7 @@ def _rest_vjp(g: Any, out: Any, part: Any) -> Any:
     return -(out @ mH(g) @ part)
 
 
-def _basis_sample(make: Any, extra: int) -> Any:
+def _basis_sample(make: Any) -> Any:
     """Columns that are orthonormal to the last bit: reflected by vectors with four entries of size 1, or with two."""
     columns, n = make("tall", "p", "p"), make.shape("p")[0]
     q = np.eye(n, dtype=columns.dtype)
@@ -151,7 +151,7 @@ def _basis_sample(make: Any, extra: int) -> Any:
         q -= np.outer(q @ v, v) * (2 / (v @ v))
     turns = np.where(columns.imag[0] > 0, 1j, 1) if columns.dtype.kind == "c" else 1
     q *= turns
-    return (q[:, : n - extra].copy(), q[:, n - extra :].copy()), {}
+    return (q[:, :-1].copy(), q[:, -1:].copy()), {}
 
 
 rest_of_basis_op: Op = primitive(
@@ -163,7 +163,7 @@ rest_of_basis_op: Op = primitive(
     phases=True,
     digits=digits.by_matrix(digits.rest_of_basis),
     example=([[0.6], [0.8]], [[-0.8], [0.6]], {}),
-    samples=[lambda make: _basis_sample(make, 1)],
+    samples=[_basis_sample],
     doc="The columns that complete orthonormal ones to a basis, near to given ones; what they span has a derivative.",
 )
 

@@ -113,12 +113,9 @@ class _Given(NamedTuple):
 _Onward = Iterator[ast.AST | _Told | _Given | None]
 
 
-def reaches_a_use(text: Text, node: ast.expr, besides: Collection[str] = ()) -> bool:
-    """Whether the number that an expression gives is computed with beside tensors, or asked of.
-
-    What attributes called as those ``besides`` give has nothing of it.
-    """
-    return _reaches(text, node, besides)
+def reaches_a_use(text: Text, node: ast.expr) -> bool:
+    """Whether the number that an expression gives is computed with beside tensors, or asked of."""
+    return _reaches(text, node, ())
 
 
 def is_read_again(text: Text, node: ast.AST) -> bool:
