@@ -281,8 +281,7 @@ def _pair(run: Canonicaliser, terms: Sequence[Product], shape: tuple[object, ...
             if whole is not None:
                 if shared:
                     whole = run.times(Form([Product(1, shared, terms[k].out)], shape), whole)
-                rest = [p for n, p in enumerate(terms) if n not in (k, m)]
-                return [*rest[:k], *whole.terms, *rest[k:]]
+                return Form(terms, shape).exchanged((k, m), whole)
     return None
 
 
