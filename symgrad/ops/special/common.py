@@ -139,11 +139,7 @@ polygamma_op: Op = family(
     single=single.polygamma,
     digits=digits.by_entry(lambda mp, x, n: mp.psi(n, x)),
     example=(2.0, {"n": 1}),
-    samples=[
-        sampling.one("positive", "n", "m", n=1),
-        sampling.one("positive", "n", n=2),
-        sampling.one("positive", n=0),
-    ],
+    samples=sampling.orders("positive", 1, 2, 0),
     doc="n-th derivative of the digamma function, x > 0.",
 )
 xlogy: Op = _special(

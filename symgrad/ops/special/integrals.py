@@ -28,11 +28,7 @@ expn_op: Op = family(
     domain="positive",
     digits=digits.by_entry(lambda mp, x, n: mp.expint(n, x)),
     example=(0.5, {"n": 1}),
-    samples=[
-        sampling.one("positive", "n", "m", n=1),
-        sampling.one("positive", "n", n=3),
-        sampling.one("positive", n=2),
-    ],
+    samples=sampling.orders("positive", 1, 3, 2),
     called=r"\mathrm{E}",
     doc="The exponential integral E_n(x) of whole order n > 0, x > 0.",
 )
@@ -165,11 +161,7 @@ spence_slope: Op = family(
     domain="positive",
     define=_log_quotient,
     example=(2.0, {"n": 1}),
-    samples=[
-        sampling.one("positive", "n", "m", n=0),
-        sampling.one("positive", "n", n=1),
-        sampling.one("positive", n=2),
-    ],
+    samples=sampling.orders("positive", 0, 1, 2),
     doc="The n-th derivative of log(x)/(1 - x), which is the derivative of Spence's function; at 1 its limit.",
 )
 

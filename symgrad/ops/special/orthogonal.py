@@ -50,7 +50,7 @@ chebyshev_t: Op = _polynomial(
     lambda x, n: n * gegenbauer(x, n=n - 1, a=1.0),
     lambda mp, x, n: mp.chebyt(n, x),
     "Chebyshev polynomial of the first kind, cos(n arccos x).",
-    samples=[sampling.one("real", "n", "m", n=3), sampling.one("real", "n", n=0), sampling.one("real", n=1)],
+    samples=sampling.orders("real", 3, 0, 1),
 )
 gegenbauer: Op = _polynomial(
     "gegenbauer_polynomial",
@@ -84,7 +84,7 @@ hermite: Op = _polynomial(
     lambda x, n: 2 * n * hermite(x, n=n - 1),
     lambda mp, x, n: mp.hermite(n, x) if n >= 0 else mp.mpf(0),
     "Hermite polynomial of the physicists, orthogonal under e^(-x²).",
-    samples=[sampling.one("real", "n", "m", n=3), sampling.one("real", "n", n=0), sampling.one("real", n=1)],
+    samples=sampling.orders("real", 3, 0, 1),
 )
 hermite_prob: Op = _polynomial(
     "hermite_polynomial_he",
@@ -92,7 +92,7 @@ hermite_prob: Op = _polynomial(
     lambda x, n: n * hermite_prob(x, n=n - 1),
     lambda mp, x, n: mp.power(2, -mp.mpf(n) / 2) * mp.hermite(n, x / mp.sqrt(2)) if n >= 0 else mp.mpf(0),
     "Hermite polynomial of probability theory, orthogonal under e^(-x²/2).",
-    samples=[sampling.one("real", "n", "m", n=3), sampling.one("real", "n", n=0), sampling.one("real", n=1)],
+    samples=sampling.orders("real", 3, 0, 1),
 )
 
 
