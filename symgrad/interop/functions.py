@@ -184,12 +184,6 @@ def _rounded(a: Any, decimals: int = 0) -> Any:
     return front_of("round")(a, decimals=decimals) if decimals else front_of("round")(a)
 
 
-def _cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    a = tensor(a)
-    a = a if dtype is None else a.to(dtype)
-    return front_of("cumsum")(a.ravel(), 0) if axis is None else front_of("cumsum")(a, axis)
-
-
 def _concatenate(arrays: Any, /, axis: Any = 0, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
     parts = [tensor(x) for x in arrays]
     joined = front_of("cat")([x.ravel() for x in parts], 0) if axis is None else front_of("cat")(parts, axis)
@@ -201,14 +195,14 @@ def _stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = None
     return joined if dtype is None else joined.to(dtype)
 
 
-def _vstack(tup: Any, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
-    rows = [tensor(x) for x in tup]
-    return _concatenate([x.reshape(1, -1) if x.ndim < 2 else x for x in rows], 0, dtype=dtype)
+def _joined(name: str) -> Callable[..., Any]:
+    """``np.vstack`` and its kin."""
 
+    def call(tup: Any, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
+        joined = front_of(name)([tensor(x) for x in tup])
+        return joined if dtype is None else joined.to(dtype)
 
-def _hstack(tup: Any, *, dtype: Any = None, casting: Any = None) -> Any:  # noqa: ARG001
-    parts = [x.reshape(1) if x.ndim == 0 else x for x in map(tensor, tup)]
-    return _concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype)
+    return call
 
 
 def _reshape(a: Any, /, shape: Any, order: str = "C", **rest: Any) -> Any:
@@ -388,14 +382,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.average: _average,
     np.argmax: _arg("argmax"),
     np.argmin: _arg("argmin"),
-    np.cumsum: _cumsum,
     np.round: _rounded,
     np.around: _rounded,
     np.concatenate: _concatenate,
     np.stack: _stack,
-    np.vstack: _vstack,
-    np.hstack: _hstack,
-    np.column_stack: lambda tup: _concatenate([x.reshape(-1, 1) if x.ndim < 2 else x for x in map(tensor, tup)], 1),
+    **{getattr(np, name): _joined(name) for name in ("vstack", "hstack", "dstack", "column_stack")},
     np.split: _split,
     np.reshape: _reshape,
     np.ravel: _ravel,
