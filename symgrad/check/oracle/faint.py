@@ -1,0 +1,70 @@
+"""Entries that are so much smaller than the largest one that its rounding hides a mistake in them.
+
+What rounding leaves there is another number at every point.  A mistake has the same ratio to the exact entry at all of
+them, a factor or a sign, and then it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.check.asking.subject import Subject
+from symgrad.check.oracle.answer import Exact
+from symgrad.check.oracle.points import at_other_values, design_of
+from symgrad.check.oracle.tolerance import ULPS_OF_DOUBLE
+
+POINTS, WIDTH = 3, 0.05
+"""Other points at which ratios are looked at, and how far away these are, relative to the arguments."""
+
+SAME, OFF = 1e-6, 1e-3
+"""How far ratios are apart that are the same, and how far one of a mistake is off 1."""
+
+Again = Callable[[Sequence[Any]], "list[Any] | None"]
+
+
+def look_at_faint(subject: Subject, exact: Exact, given: Sequence[Any], again: Again) -> bool:
+    """Narrow the tolerance of small entries that are shown to be wrong; whether there are any."""
+    if exact.measured or exact.output is None:
+        return False
+    suspects = [_suspects(*pair) for pair in zip(given, exact.gradients, subject.eps, strict=True)]
+    if not any(np.any(wrong) for wrong in suspects):
+        return False
+    rng, design = np.random.default_rng(9), design_of(subject)
+    first = [_ratio(g, e) for g, e in zip(given, exact.gradients, strict=True)]
+    for _ in range(POINTS):
+        args = at_other_values(subject, 1 - WIDTH, 1 + WIDTH, rng, design)
+        there = Subject(subject.f, args, subject.positions, subject.names, subject.derivative, subject.given)
+        there.as_arrays = subject.as_arrays
+        made = again(args)
+        if made is None:
+            return False
+        try:
+            gradients = there.derivative.exact(*there.trace(there.args))
+        except Exception:  # noqa: BLE001  (whatever f does with other arguments)
+            return False
+        for wrong, ratio, g, e in zip(suspects, first, made, gradients, strict=True):
+            if g.shape != e.shape or e.shape != wrong.shape:
+                return False
+            with np.errstate(invalid="ignore"):
+                wrong &= np.abs(_ratio(g, e) - ratio) <= SAME * np.abs(ratio)
+    for i, wrong in enumerate(suspects):
+        exact.tolerance[i] = np.where(wrong, OFF * np.abs(exact.gradients[i]) / 2, exact.tolerance[i])
+    return any(bool(np.any(wrong)) for wrong in suspects)
+
+
+def _suspects(given: Any, gradient: Any, eps: float) -> Any:
+    """The entries that are right only since others are large."""
+    if given.shape != gradient.shape or gradient.dtype.kind != "f" or not np.isfinite(gradient).all():
+        return np.zeros(gradient.shape, dtype=bool)
+    largest = np.max(np.abs(gradient), initial=0.0)
+    faint = (np.abs(gradient) < ULPS_OF_DOUBLE * eps * largest) & (np.abs(gradient) > np.finfo(float).tiny)
+    with np.errstate(invalid="ignore"):
+        return faint & (given != 0) & (np.abs(_ratio(given, gradient) - 1) > OFF)
+
+
+def _ratio(a: Any, b: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return a / b if np.shape(a) == np.shape(b) else np.full(np.shape(b), np.nan)
