@@ -9,7 +9,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from symgrad.autograd.graphs.hooks import RemovableHandle
+from symgrad.autograd.graphs.hooks import RemovableHandle, attached
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.tensor import Tensor
 from symgrad.tensor.gradients import without_gradients
@@ -200,12 +200,7 @@ class Optimizer:
         return list(getattr(self, table).values())
 
     def _enter(self, table: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        hooks = getattr(self, table)
-        handle = RemovableHandle(hooks)
-        hooks[handle.id] = hook
-        if prepend:
-            hooks.move_to_end(handle.id, last=False)
-        return handle
+        return attached(getattr(self, table), hook, prepend)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(optimizer, args, kwargs)`` is called before a step, and may return other ``(args, kwargs)``."""

@@ -6,7 +6,7 @@ import itertools
 import sys
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -62,10 +62,12 @@ class RemovableHandle:
         self.remove()
 
 
-def attached(table: dict[int, Any], hook: Any) -> RemovableHandle:
-    """The handle of a hook that is entered in a table."""
-    handle = RemovableHandle(table)
+def attached(table: Any, hook: Any, prepend: bool = False, others: Iterable[dict[int, Any]] = ()) -> RemovableHandle:
+    """The handle of a hook that is entered in a table, as the first one if ``prepend``; ``others`` have its number."""
+    handle = RemovableHandle(table, extra_dict=list(others))
     table[handle.id] = hook
+    if prepend:
+        table.move_to_end(handle.id, last=False)
     return handle
 
 

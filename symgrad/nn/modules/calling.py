@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from symgrad.autograd.graphs.hooks import RemovableHandle
+from symgrad.autograd.graphs.hooks import RemovableHandle, attached
 from symgrad.errors import AutogradError
 from symgrad.nn.modules.backward_hooks import BackwardHooks, hang_on_last_node
 from symgrad.nn.modules.walking import Walker
@@ -17,17 +17,6 @@ Hook = Callable[..., Any]
 
 class UndefinedForward(AutogradError, NotImplementedError):
     """A module without ``forward`` is called."""
-
-
-class _Table(OrderedDict[int, Hook]):
-    """Hooks by the numbers of their handles, in the order in which they are called."""
-
-    def enter(self, hook: Hook, prepend: bool, *others: dict[int, bool]) -> RemovableHandle:
-        handle = RemovableHandle(self, extra_dict=list(others))
-        self[handle.id] = hook
-        if prepend:
-            self.move_to_end(handle.id, last=False)
-        return handle
 
 
 class _Call:
@@ -46,17 +35,17 @@ class _Call:
 class Caller(Walker):
     """Calls ``forward``, and the hooks around it."""
 
-    _forward_pre_hooks: _Table
-    _forward_hooks: _Table
-    _backward_pre_hooks: _Table
-    _backward_hooks: _Table
+    _forward_pre_hooks: OrderedDict[int, Hook]
+    _forward_hooks: OrderedDict[int, Hook]
+    _backward_pre_hooks: OrderedDict[int, Hook]
+    _backward_hooks: OrderedDict[int, Hook]
     _is_full_backward_hook: bool | None
 
     def __init__(self) -> None:
         super().__init__()
         put = object.__setattr__
         for table in ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks"):
-            put(self, table, _Table())
+            put(self, table, OrderedDict())
         for flags in ("_forward_pre_hooks_with_kwargs", "_forward_hooks_with_kwargs", "_forward_hooks_always_called"):
             put(self, flags, {})
         put(self, "_is_full_backward_hook", None)
@@ -142,7 +131,7 @@ class Caller(Walker):
         ``prepend``: before the hooks that are there.  ``with_kwargs``: as ``hook(module, args, kwargs)``, which returns
         None or ``(args, kwargs)``.
         """
-        handle = self._forward_pre_hooks.enter(hook, prepend, self._forward_pre_hooks_with_kwargs)
+        handle = attached(self._forward_pre_hooks, hook, prepend, [self._forward_pre_hooks_with_kwargs])
         if with_kwargs:
             self._forward_pre_hooks_with_kwargs[handle.id] = True
         return handle
@@ -155,9 +144,8 @@ class Caller(Walker):
         ``prepend``: before the hooks that are there.  ``with_kwargs``: as ``hook(module, args, kwargs, result)``.
         ``always_call``: also where ``forward`` raises, with the result None.
         """
-        handle = self._forward_hooks.enter(
-            hook, prepend, self._forward_hooks_with_kwargs, self._forward_hooks_always_called
-        )
+        others = self._forward_hooks_with_kwargs, self._forward_hooks_always_called
+        handle = attached(self._forward_hooks, hook, prepend, others)
         if with_kwargs:
             self._forward_hooks_with_kwargs[handle.id] = True
         if always_call:
@@ -166,7 +154,7 @@ class Caller(Walker):
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """``hook(module, grad_output)`` is called before backward goes through, and may return other gradients."""
-        return self._backward_pre_hooks.enter(hook, prepend)
+        return attached(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """``hook(module, grad_input, grad_output)`` is called in backward, and may return another ``grad_input``.
@@ -190,7 +178,7 @@ class Caller(Walker):
                 "one of them."
             )
         object.__setattr__(self, "_is_full_backward_hook", full)
-        return self._backward_hooks.enter(hook, prepend)
+        return attached(self._backward_hooks, hook, prepend)
 
 
 # ------------------------------------------------------------------------------------ hooks of all modules

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from symgrad.autograd.graphs.hooks import RemovableHandle
+from symgrad.autograd.graphs.hooks import RemovableHandle, attached
 from symgrad.errors import ArgumentError, MemberError
 from symgrad.nn.parameter import Buffer, Parameter
 from symgrad.tensor import Tensor
@@ -50,12 +50,6 @@ def _asked(what: str, holder: Any, name: str, value: Any) -> Any:
     return value
 
 
-def _asking(what: str, hook: Callable[..., Any]) -> RemovableHandle:
-    handle = RemovableHandle(_REGISTERING[what])
-    _REGISTERING[what][handle.id] = hook
-    return handle
-
-
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """``hook(module, name, parameter)`` is called before a module holds a parameter, and may give another one.
 
@@ -66,7 +60,7 @@ def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Rem
     >>> names
     ['weight', 'bias']
     """
-    return _asking("parameter", hook)
+    return attached(_REGISTERING["parameter"], hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -77,7 +71,7 @@ def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Remova
     ...     sg.nn.BatchNorm1d(2).running_mean.dtype == sg.float64
     True
     """
-    return _asking("buffer", hook)
+    return attached(_REGISTERING["buffer"], hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -90,7 +84,7 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
       (0): Identity()
     )
     """
-    return _asking("module", hook)
+    return attached(_REGISTERING["module"], hook)
 
 
 class Holder:

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from symgrad.autograd.graphs.hooks import RemovableHandle
+from symgrad.autograd.graphs.hooks import RemovableHandle, attached
 from symgrad.errors import ArgumentError, AutogradError
 from symgrad.nn.modules.calling import Caller
 from symgrad.nn.parameter import Parameter
@@ -192,39 +192,33 @@ class Keeper(Caller):
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(module, prefix, keep_vars)`` is called before the state is written."""
-        return _enter(self._state_dict_pre_hooks, hook)
+        return attached(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(module, state_dict, prefix, local_metadata)`` is called after the state is written."""
-        return _enter(self._state_dict_hooks, hook)
+        return attached(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """As :meth:`register_state_dict_post_hook`, of a hook that may give another dict."""
-        handle = _enter(self._state_dict_hooks, hook)
+        handle = attached(self._state_dict_hooks, hook)
         self._state_dict_hooks_of_changes.add(handle.id)
         return handle
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)``, before loading."""
-        return _enter(self._load_state_dict_pre_hooks, functools.partial(hook, self))  # is copied with the module
+        return attached(self._load_state_dict_pre_hooks, functools.partial(hook, self))  # is copied with the module
 
     def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> Any:
         return (
             self.register_load_state_dict_pre_hook(hook)
             if with_module
-            else _enter(self._load_state_dict_pre_hooks, hook)
+            else attached(self._load_state_dict_pre_hooks, hook)
         )
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(module, incompatible_keys)`` is called after loading, and may change the lists of keys."""
-        return _enter(self._load_state_dict_post_hooks, hook)
+        return attached(self._load_state_dict_post_hooks, hook)
 
 
 def _quoted(key: str) -> str:
     return f'"{key}"'
-
-
-def _enter(table: Any, hook: Callable[..., Any]) -> RemovableHandle:
-    handle = RemovableHandle(table)
-    table[handle.id] = hook
-    return handle
