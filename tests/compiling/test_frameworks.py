@@ -396,11 +396,12 @@ def test_windows_that_are_gathered_once_and_decompositions(tmp_path, target):
 @on_every_target
 def test_of_a_chaotic_program_it_is_said_that_no_two_libraries_agree(tmp_path, target):
     def tent(x):
-        for _ in range(90):
-            x = sg.exp(-6.2 * x * x) - 0.5
+        for _ in range(150):
+            x = 1 - 2 * sg.tanh(2 * x) ** 2
         return x
 
-    program = sg.compile(tent, np.array([0.3, 0.4]), name="f").program
+    # Exponentials, and functions of few numbers, may be the same to the last digit in two libraries.
+    program = sg.compile(tent, np.linspace(0.1, 0.5, 64), name="f").program
     with precise(target), pytest.raises(CompileError, match="change in their first digits where the arguments change"):
         program.save(tmp_path / "f.py", target=target)
 
