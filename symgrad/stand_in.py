@@ -51,11 +51,11 @@ class _Finder:
         """The place of a module of torch; None for all other modules."""
         if fullname not in ("torch", "functorch") and not fullname.startswith("torch."):
             return None
-        return ModuleSpec(fullname, _FINDER, is_package=True) if _room(fullname) is not None else None
+        return ModuleSpec(fullname, _FINDER, is_package=True) if stand_in(fullname) is not None else None
 
     def create_module(self, spec: ModuleSpec) -> Any:
         """The room itself, which is not loaded again."""
-        room = _room(spec.name)
+        room = stand_in(spec.name)
         self.kept = getattr(room, "__spec__", None)
         return room
 
@@ -90,7 +90,7 @@ def elsewhere(room: str, name: str) -> Any:
     return importlib.import_module(ours)
 
 
-def _room(name: str) -> Any:
+def stand_in(name: str) -> Any:
     """What stands for a module of torch; None where there is nothing like it."""
     if name == "torch":
         made = _Torch(name)

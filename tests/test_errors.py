@@ -203,7 +203,6 @@ def test_public_functions_can_be_pickled():
             "it has LinearOperator, functional_call, functionalize, grad, grad_and_value, hessian",
         ),
         (lambda: sg.distributed.all_reduce, r"parallel\.grad takes the gradients of a batch"),
-        (lambda: sg.optim.SGD, "take the step yourself"),
         (lambda: sg.symeig, "use linalg.eigh"),
     ],
 )

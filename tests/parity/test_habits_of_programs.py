@@ -157,16 +157,6 @@ def test_losses_refuse_targets_of_other_sizes(name: str, sizes: Any) -> None:
     assert words(sg) == words(torch)
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "LBFGS", "lr_scheduler"])
-def test_optimisers_tell_the_step(name: str) -> None:
-    """A file that imports them loads; where one is used stands what to write in its place."""
-    optim = importlib.import_module("symgrad.optim")
-    assert sg.optim is optim
-    assert hasattr(torch.optim, name)
-    with pytest.raises(AttributeError, match="no_grad|scipy.optimize"):
-        getattr(optim, name)
-
-
 def test_densities_tell_what_to_write() -> None:
     densities = importlib.import_module("symgrad.distributions")
     assert sg.distributions is densities
