@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError, FormulaError
-from symgrad.formula.stable import between, respelled
+from symgrad.formula.stable import respelled
 from symgrad.formula.term import NUMBER, Term, as_term, describe, full, make, own_symbol, postorder
 from symgrad.op import is_complex, lookup
 from symgrad.ops.elementwise.select import EXCEPTING, guard, where_op
@@ -78,7 +78,7 @@ class Derivation:
         found = None if keeps_nan("composed") else respelled(term)
         if any(term.args[i] in useful for i in term.op.settings or ()):
             found = as_term(term.op.define(*term.args, **term.params)), list(term.args)  # type: ignore[misc]
-        if found is None or not self.targets.isdisjoint(between(term, found[1])):
+        if found is None or not self.targets.isdisjoint(postorder(term.args, found[1])):
             return False
         bases = [b for b in found[1] if b in useful]
         inner = Derivation([found[0]], [g], bases, ends=True)

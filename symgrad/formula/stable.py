@@ -10,7 +10,7 @@ Patterns after Blanchard, Higham and Higham, "Accurately computing the log-sum-e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -481,16 +481,3 @@ _PATTERNS: dict[str, Callable[[Term], Found | None]] = {
 }
 CANDIDATES = frozenset(_PATTERNS) | {"scaled_reciprocal"}
 """Names of the ops that a pattern may end in, on the tape, too: 1/x is a step of its own there."""
-
-
-def between(term: Term, bases: Sequence[Term]) -> list[Term]:
-    """The terms below ``term`` down to ``bases``, which the other spelling passes over."""
-    stop = set(bases)
-    seen: set[Term] = set()
-    stack = list(term.args)
-    while stack:
-        item = stack.pop()
-        if item not in seen and item not in stop:
-            seen.add(item)
-            stack.extend(item.args)
-    return list(seen)

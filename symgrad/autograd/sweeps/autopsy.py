@@ -20,7 +20,7 @@ import numpy as np
 
 from symgrad.errors import FormulaError, SymgradError
 from symgrad.formula.derive import Derivation
-from symgrad.formula.stable import between, respelled
+from symgrad.formula.stable import respelled
 from symgrad.formula.term import Term, full, images, own_symbol, postorder, substitute, symbol
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.graph import Node
@@ -272,7 +272,7 @@ class Autopsy:
             here = self.reading[node]
             for term in postorder([self.reading[root] for root, _ in self.roots]):
                 found = respelled(term)
-                if found is not None and (term is here or here in between(term, found[1])):
+                if found is not None and (term is here or here in postorder(term.args, found[1])):
                     return f"write {_spelled(found[0])} for {_spelled(term)}: its derivative is right everywhere"
         if node.op.regular is None:
             return None

@@ -18,7 +18,7 @@ from symgrad.formula.accurate.part import VARIABLES, Part, price_of, readers_of
 from symgrad.formula.accurate.probing import NORMAL, SINGLE, USUAL, has_gaps, is_narrower, loses, lost_ends, suffices
 from symgrad.formula.accurate.reading import READABLE, SLOPES, Reader, TooLong, Unreadable, has_halves
 from symgrad.formula.accurate.writing import rewritten
-from symgrad.formula.stable import CANDIDATES, TAILS, between, complement, respelled, unspread
+from symgrad.formula.stable import CANDIDATES, TAILS, complement, respelled, unspread
 from symgrad.formula.term import NUMBER, SYMBOL, Term, number, own_symbol, postorder, rebuilt, substitute
 from symgrad.op import lookup
 from symgrad.op.operators import WRITTEN
@@ -256,7 +256,7 @@ _OF_TAILS = frozenset({"log_ndtr", "erfcx"})
 
 def _unread(term: Term, bases: Sequence[Term]) -> bool:
     """Whether a spelling has functions that no part which is read entry by entry has: of whole rows, and of tails."""
-    if not term.op.entrywise or any(t.op.name in _OF_TAILS for t in (term, *between(term, bases))):
+    if not term.op.entrywise or any(t.op.name in _OF_TAILS for t in (term, *postorder(term.args, bases))):
         return True
     return term.op.name in ("mul", "div") and any(not a.op.entrywise and a.args and a not in bases for a in term.args)
 
