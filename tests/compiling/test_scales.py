@@ -181,3 +181,16 @@ def test_slopes_of_quotients_in_single_precision():
         ):
             assert found.dtype == np.float32
             np.testing.assert_allclose(found * scale, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("power", [3, 7.5, 9, 9.5, 24])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_no_other_number_where_the_formula_is_none(power):
+    """x⁹/(1 + x⁹) is nan at 1e60; written by cubes, of which a divisor is infinite, it was 0 for 1, silently."""
+    program = sg.compile(lambda x: x**power / (2.5**power + x**power), np.ones(2))
+    x = 10.0 ** np.arange(-300, 301, 5)
+    found = program(x)
+    exact = 1 / (1 + (2.5 / x) ** power)
+    close = np.isclose(found, exact, rtol=1e-12, atol=1e-300)
+    assert np.all(close | np.isnan(found))
+    assert np.all(close[np.abs(np.log10(x)) < 280 / (2 * power)])

@@ -15,7 +15,18 @@ from typing import Any
 
 from symgrad.dtypes import is_real_floating
 from symgrad.formula.accurate.part import VARIABLES, Part, price_of, readers_of
-from symgrad.formula.accurate.probing import NORMAL, SINGLE, USUAL, has_gaps, is_narrower, loses, lost_ends, suffices
+from symgrad.formula.accurate.probing import (
+    NEARER,
+    NORMAL,
+    SINGLE,
+    USUAL,
+    has_gaps,
+    is_false,
+    is_narrower,
+    loses,
+    lost_ends,
+    suffices,
+)
 from symgrad.formula.accurate.reading import READABLE, SLOPES, Reader, TooLong, Unreadable, has_halves
 from symgrad.formula.accurate.writing import rewritten
 from symgrad.formula.stable import CANDIDATES, TAILS, complement, respelled, unspread
@@ -462,7 +473,7 @@ def _where_held(scalar: Term, found: Term, bounds: tuple[tuple[str, float, float
     """A spelling, and the formula as it was written where that alone has a value: far out, and at infinities."""
     if single and _algebraic(scalar, _ROOTS) and is_narrower(scalar, found, bounds, single, USUAL):
         return scalar
-    if _algebraic(scalar, _ROOTS) and is_narrower(scalar, found, bounds, single):
+    if _algebraic(scalar, _ROOTS) and (is_narrower(scalar, found, bounds, single) or is_false(scalar, found, bounds)):
         held: Any = _ordinary(scalar, SINGLE if single else NORMAL)
     else:
         ends = [lookup("isfinite")(x) for x in lost_ends(scalar, found)]
@@ -487,4 +498,5 @@ def _nearer(
     cost = price_of(terms)
     if alone is not None and alone * DEARER <= min(price, cost):
         return False
-    return loses(scalar, found, cost > DEAR * price, further, bounds, cost > max(DEARER * price, LONG))
+    worth = loses(scalar, found, cost > DEAR * price, further, bounds, cost > max(DEARER * price, LONG))
+    return worth and not is_false(scalar, found, bounds, NEARER)

@@ -295,6 +295,8 @@ def _oversteps(rows: Sequence[Term], names: Sequence[str]) -> bool:
 _UNEVEN = np.array([0.37, -0.61, 1.7, -2.3, 0.9, -0.2, 3.1])
 _ONE_SIZE = {False: (60, 100, 150), True: (6, 9, 12, 15, 18)}
 """Of what powers of ten and their reciprocals all variables are at once: in double precision, and in single."""
+NEARER, FARTHER = (9, 14, 19, 24, 29), (45, 60, 100, 150, 200, 300)
+"""Those within the range that formulas are evaluated for, and those beyond."""
 USUAL = (1, 2, 3)
 """Those that are usual: the sixteenth power of 30 is a number in single precision, and twice as high ones are not."""
 
@@ -327,6 +329,34 @@ def is_narrower(
         _vote((scalar, better), {name: row[k] for name, row in values.items()}, plain[k], other[k]) == -1
         for k in np.flatnonzero(off)[:WITNESSES]
     )
+
+
+def is_false(
+    scalar: Term,
+    better: Term,
+    bounds: Sequence[tuple[str, float, float]] = (),
+    powers: Sequence[int] = FARTHER,
+) -> bool:
+    """Whether ``better`` is a number, and not the right one, where the formula is none: all variables are of one size.
+
+    x⁹/(1 + x⁹) is nan at 1e60, and by its cubes, of which a divisor is infinite and no factor is, it is 0 for 1.
+    """
+    names = [str(t.name) for t in postorder([scalar]) if t.op is SYMBOL]
+    rows = substitute([scalar, better], {symbol(n): symbol(n, ("probes",)) for n in names})
+    sizes = np.array([10.0 ** (sign * k) for k in powers for sign in (1, -1)])
+    columns = [np.multiply.outer(sizes, np.roll(_UNEVEN, -k)).ravel() for k in range(len(names))]
+    values = _inside(dict(zip(names, columns, strict=True)), bounds)
+    with np.errstate(all="ignore"):
+        plain, other = (np.broadcast_to(evaluate(t, values), columns[0].shape) for t in rows)
+    places = np.flatnonzero(~np.isfinite(plain) & np.isfinite(other))
+    return any(_is_off(better, {name: row[k] for name, row in values.items()}, other[k]) for k in places)
+
+
+def _is_off(scalar: Term, values: dict[str, Any], found: Any) -> bool:
+    """Whether a number is another one than the value of a formula, which is not lost in the range of numbers itself."""
+    exact = _exact(scalar, values)
+    tiny = float(np.finfo(float).tiny)
+    return exact is not None and bool(abs(exact) > tiny and abs(float(found) - exact) > ROUGH * abs(exact))
 
 
 def _rounded(term: Term, dtype: Any) -> Term:
@@ -382,13 +412,23 @@ def _vote(scalars: tuple[Term, Term], values: dict[str, Any], plain: Any, other:
 
     if np.isnan(plain) and _has_complex_value(scalars[0], values):
         return None
+    exact = _exact(scalars[1], values)
+    if exact is None:
+        return None
+    with mpmath.workdps(40):
+        one, two = (abs(mpmath.mpf(float(v)) - exact) if np.isfinite(v) else mpmath.inf for v in (plain, other))
+    return int(two < one) - int(two > times * one)
+
+
+def _exact(scalar: Term, values: dict[str, Any]) -> Any:
+    """The value of a formula in many digits; None where it has none, or is no real number."""
+    import mpmath
+
     try:
-        exact = np.asarray(in_mpmath(scalars[1], values, n=30))[()]
+        exact = np.asarray(in_mpmath(scalar, values, n=30))[()]
     except (SymgradError, ArithmeticError, ValueError, TypeError):
         return None
     exact = mpmath.mpf(int(exact)) if isinstance(exact, (int, np.integer)) else exact
     if not hasattr(exact, "_mpf_") or not mpmath.isfinite(exact):  # a complex number, a truth value, a pole
         return None
-    with mpmath.workdps(40):
-        one, two = (abs(mpmath.mpf(float(v)) - exact) if np.isfinite(v) else mpmath.inf for v in (plain, other))
-    return int(two < one) - int(two > times * one)
+    return exact
