@@ -85,6 +85,19 @@ FOLLOWED = {
     "columns and rows": (lambda x: (x[: x.shape[1]] ** 2).sum(), [(5, 3)], [[(4, 3)], [(5, 2)], [(1, 1)]]),
     "beside others": (with_a_new_axis, [(6, 8)], [[(3, 8)], [(2, 2)]]),
     "joined": (lambda x, y: sg.cat([x, y, x[2:]]), [(6,), (3,)], [[(5,), (4,)], [(7,), (1,)], [(2,), (2,)]]),
+    "the last half": (lambda x: x[-(x.shape[0] // 2) :] ** 2, [(8,)], [[(12,)], [(7,)], [(2,)]]),
+    "all but the last half": (lambda x: x[: -(x.shape[0] // 2)] ** 2, [(8,)], [[(12,)], [(7,)], [(2,)]]),
+    "one in the middle": (
+        lambda x: x[x.shape[0] // 2] * x[:, -(x.shape[1] // 2)].sum(), [(6, 8)], [[(5, 3)], [(2, 2)]]
+    ),
+    "around the middle": (lambda x: x[x.shape[0] // 2 - 2 : x.shape[0] // 2 + 2].prod(), [(8,)], [[(12,)], [(5,)]]),
+    "rolled": (lambda x: x * x.roll(x.shape[0] // 2) ** 2, [(9,)], [[(12,)], [(7,)], [(1,)]]),
+    "rolled back": (lambda x: x * x.roll((-(x.shape[0] // 3), 1), (0, 1)), [(8, 3)], [[(12, 2)], [(7, 4)]]),
+    "shifted": (lambda x: x * sg.fft.fftshift(x) ** 2, [(9,)], [[(12,)], [(7,)], [(1,)]]),
+    "shifted back": (lambda x: x * sg.fft.ifftshift(x, 1) ** 2, [(3, 9)], [[(3, 12)], [(2, 7)]]),
+    "parts of nearly one size": (
+        lambda x: x.tensor_split(2)[0].sum() * x.tensor_split(2)[1] ** 2, [(9,)], [[(7,)], [(4,)]]
+    ),
     "joined with a part": (lambda x, y: sg.cat([x[1:], y]) ** 3, [(6,), (3,)], [[(5,), (4,)], [(7,), (1,)]]),
 }  # fmt: skip
 
@@ -125,6 +138,8 @@ REFUSED = {
     "a number of Python's": (lambda x: x[: int(0.5 * x.shape[0])], (6,), (8,), "is what was recorded"),
     "one that it rounded": (lambda x: x[: int(0.5 * x.shape[0])], (3,), (8,), "is what was recorded"),
     "two parts as long as there are rows": (halves_of_rows, (3, 6), (3, 7), "is what was recorded"),
+    "the last half of one": (lambda x: x[-(x.shape[0] // 2) :] ** 2, (8,), (1,), "n/2.* > 0|is what was recorded"),
+    "before the start": (lambda x: x[x.shape[0] // 2 - 2 :] ** 2, (8,), (2,), "is what was recorded"),
     "beyond the end": (lambda x: (x[: x.shape[1]] ** 2).sum(), (2, 3), (4, 3), "was compiled for size 2"),
     "from beyond the end": (lambda x: (x[x.shape[1] :] ** 2).sum(), (2, 3), (4, 3), "was compiled for size 2"),
 }

@@ -22,6 +22,7 @@ from symgrad.op import (
     fixed_length,
     front,
     known_as,
+    length_of,
     lookup,
     of_this_length,
     primitive,
@@ -34,7 +35,7 @@ from symgrad.ops.calls.still import decided_by
 from symgrad.ops.indexing.getitem import getitem, index_select
 from symgrad.ops.linalg.matrices import diag_embed
 from symgrad.ops.reductions.sums import sum_op
-from symgrad.ops.shapes.joining import cat, chunk, embed_op, narrow, split, stack
+from symgrad.ops.shapes.joining import cat, chunk, embed_op, narrow, narrow_op, split, stack
 from symgrad.ops.shapes.shaping import (
     axis_of,
     expand,
@@ -84,14 +85,33 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     if dims is None or dims == () or dims == []:
         if len(moves) != 1:
             raise ArgumentError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:0")
-        return reshape(roll_op(reshape(input, -1), shifts=moves, dims=(0,)), shape_of(input))
+        return reshape(_moved(reshape(input, -1), moves, (0,)), shape_of(input))
     ndim = len(shape_of(input))
     wanted = (dims,) if isinstance(dims, int) else tuple(dims)
     if len(wanted) != len(moves):
         raise ArgumentError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(wanted)}")
     if not ndim:
         raise IndexError(f"Dimension specified as {wanted[0]} but tensor has no dimensions")
-    return roll_op(input, shifts=moves, dims=tuple(axis_of(d, ndim) for d in wanted))
+    return _moved(input, moves, tuple(axis_of(d, ndim) for d in wanted))
+
+
+def _moved(x: Any, shifts: tuple[Any, ...], dims: tuple[int, ...]) -> Any:
+    """Entries moved along axes; by numbers made of sizes, of which formulas have letters, one axis after the other."""
+    rest = []
+    for shift, axis in zip(shifts, dims, strict=True):
+        made = hasattr(shift, "is_behind") and getattr(x, "requires_grad", False) and abs(shift) <= shape_of(x)[axis]
+        if made:
+            x = _turned(x, axis, length_of(x, axis) + shift if shift.is_behind() else shift)
+        else:
+            rest.append((shift, axis))
+    return roll_op(x, shifts=tuple(s for s, _ in rest), dims=tuple(a for _, a in rest)) if rest else x
+
+
+def _turned(x: Any, axis: int, shift: Any) -> Any:
+    """Entries moved by a number made of sizes, ``n // 2``: the last so many of an axis before the others."""
+    first = length_of(x, axis) - shift
+    parts = ((first, shift), (0, first))
+    return cat([narrow_op(x, dim=axis, start=start, length=length) for start, length in parts], axis)
 
 
 @front("rot90")
@@ -362,6 +382,9 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tu
     return split(input, split_sizes if hasattr(split_sizes, "tolist") else list(split_sizes), dim)
 
 
+_FEW = 4
+"""Parts of nearly equal size of which each is made of the size of the whole."""
+
 _CUTS = ("indices", "sections", "tensor_indices_or_sections")
 """torch's names for where ``tensor_split`` cuts."""
 
@@ -382,6 +405,11 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **na
     if isinstance(cuts, int):
         if cuts < 1:
             raise ArgumentError(f"number of sections must be larger than 0, got {cuts}")
+        length = length_of(input, axis)
+        if hasattr(length, "fixed") and cuts <= _FEW:
+            sizes = [(length + (cuts - 1 - k)) // cuts for k in range(cuts)]
+            starts = itertools.accumulate(sizes[:-1], initial=0)
+            return tuple(narrow_op(input, dim=axis, start=a, length=n) for a, n in zip(starts, sizes, strict=True))
         small, larger = divmod(total, cuts)
         ends = list(itertools.accumulate(small + (k < larger) for k in range(cuts)))[:-1]
     else:

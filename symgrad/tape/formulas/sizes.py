@@ -264,6 +264,16 @@ def fixed_number(made: Any) -> Comparison:
     return Comparison("eq", made, made._plain(made), True)
 
 
+def _has_one_sign(made: Size) -> bool:
+    """Whether a number is made of sizes by what leaves none of them below 0."""
+    for name, other in made.steps:
+        if name not in ("add", "mul", "floor_divide", SHARE, TURNED + "add", TURNED + "mul"):
+            return False
+        if int.__int__(other) < 0 or (other.__class__ is Size and not _has_one_sign(other)):
+            return False
+    return True
+
+
 def watched() -> bool:
     """Whether somebody runs the function at other sizes, too."""
     return bool(_ASKED.runs)
@@ -540,6 +550,17 @@ class Size(_Made, int):  # type: ignore[misc]  # rounding is noted
         if not _ASKED.runs:  # who watches runs the function at other sizes, too
             _ASKED.lately.append((next(sequence), Comparison("eq", self, plain, True)))
         return plain
+
+    def is_behind(self) -> bool:
+        """Whether it is below 0, as a place counted from the end is; noted where other sizes may change that."""
+        below = int.__int__(self) < 0
+        if not _has_one_sign(self):
+            noted = Comparison("lt", self, 0, below)
+            for run in _ASKED.runs:
+                run.append(noted)
+            if not _ASKED.runs:
+                _ASKED.lately.append((next(sequence), noted))
+        return below
 
     def __int__(self) -> int:
         plain = int.__int__(self)

@@ -139,11 +139,11 @@ def _without_sizes(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[Any,
 def _cuts(shape: tuple[int, ...], index: Any) -> list[Any] | None:
     """An index in steps, left to right as torch takes it: slices between sizes, ``x[:h]``, as an axis and its ends.
 
-    The others are indices of what these leave.  None where there is no such slice, and where others do not leave the
-    axes as they stand.
+    A place that a size tells, ``x[h]``, is the only one of a slice.  The others are indices of what these leave.  None
+    where there is no such slice, and where others do not leave the axes as they stand.
     """
     parts = index if index.__class__ is tuple else (index,)
-    if not any(part.__class__ is slice and _has_sizes(part) for part in parts):
+    if not any(map(_has_sizes, parts)):
         return None
     steps: list[Any] = []
     rest: list[Any] = []
@@ -154,11 +154,21 @@ def _cuts(shape: tuple[int, ...], index: Any) -> list[Any] | None:
             axis, place = axis + skipped, place + skipped
         elif part.__class__ is slice and axis < len(shape):
             n = Size(shape[axis])
-            start, stop = 0 if part.start is None else part.start, n if part.stop is None else part.stop
+            start = 0 if part.start is None else _from_start(part.start, n)
+            stop = n if part.stop is None else _from_start(part.stop, n)
             if part.step is None and _has_sizes(part) and _is_between(start, stop, n):
                 steps += [tuple(rest), (place, start, stop)]
                 rest, part = [slice(None)] * place, slice(None)
             axis, place = axis + 1, place + 1
+        elif part.__class__ is Size and axis < len(shape):
+            n = Size(shape[axis])
+            start = _from_start(part, n)
+            if _is_between(start, n, n) and start < n:
+                steps += [tuple(rest), (place, start, start + 1)]
+                rest, part = [slice(None)] * place, 0
+            else:
+                part = _place(part, n)
+            axis += 1
         elif part is None or (part.__class__ is int and axis < len(shape)):
             axis, place = axis + (part is not None), place + (part is None)
         else:
@@ -176,6 +186,13 @@ def _cut(x: Any, steps: list[Any]) -> Any:
         elif not all(part is Ellipsis or part == slice(None) for part in step):
             x = part_of(x, step)
     return x
+
+
+def _from_start(end: Any, n: Size) -> Any:
+    """An end of a slice as a place from the start of its axis, where it is made of sizes and below 0: ``-(n // 2)``."""
+    if end.__class__ is not Size or not is_written(end) or _behind(end, n) is not None:
+        return end
+    return n + end if end.is_behind() else end
 
 
 def _is_between(start: Any, stop: Any, n: Size) -> bool:
