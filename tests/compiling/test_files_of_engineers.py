@@ -24,6 +24,12 @@ def heated(u, wanted):
 OPEN = {
     "taps that would outnumber the samples": (filtered, ((3,), (9,), (7,)), ((4,), (6,), (3,))),
     "ends that stay beside an inside that is computed": (heated, ((8,), (8,)), ((5,), (5,))),
+    "slopes by differences": (lambda x: (np.gradient(x) ** 2).sum(), ((8,),), ((5,),)),
+    "slopes between points": (
+        lambda x, t: (sg.gradient(x, spacing=(sg.cumsum(t, 0),), edge_order=2)[0] ** 2).sum(),
+        ((8,), (8,)),
+        ((5,), (5,)),
+    ),
 }
 
 

@@ -406,7 +406,7 @@ def _slope(x: Any, step: Any, axis: int, edge_order: int) -> Any:
         )
     steps = diff(step) if shape_of(step) else step
 
-    def h(a: int, b: int) -> Any:
+    def h(a: int, b: int | None) -> Any:
         return steps[..., a:b] if shape_of(step) else steps
 
     def at(a: int, b: int | None) -> Any:
@@ -414,7 +414,7 @@ def _slope(x: Any, step: Any, axis: int, edge_order: int) -> Any:
 
     parts = []
     if size > 2:
-        left, right = h(0, size - 2), h(1, size - 1)
+        left, right = h(0, -1), h(1, None)
         parts.append(
             (at(2, None) - at(0, -2)) / (left + right)
             if not shape_of(step)
@@ -424,17 +424,17 @@ def _slope(x: Any, step: Any, axis: int, edge_order: int) -> Any:
         )
     if edge_order == 1:
         first = (at(1, 2) - at(0, 1)) / h(0, 1)
-        last = (at(size - 1, None) - at(size - 2, size - 1)) / h(size - 2, size - 1)
+        last = (at(-1, None) - at(-2, -1)) / h(-1, None)
     else:
         a, b = h(0, 1), h(1, 2)
         first = (
             -at(0, 1) * ((2 * a + b) / (a * (a + b))) + at(1, 2) * ((a + b) / (a * b)) - at(2, 3) * (a / (b * (a + b)))
         )
-        a, b = h(size - 2, size - 1), h(size - 3, size - 2)
+        a, b = h(-1, None), h(-2, -1)
         last = (
-            at(size - 1, None) * ((2 * a + b) / (a * (a + b)))
-            - at(size - 2, size - 1) * ((a + b) / (a * b))
-            + at(size - 3, size - 2) * (a / (b * (a + b)))
+            at(-1, None) * ((2 * a + b) / (a * (a + b)))
+            - at(-2, -1) * ((a + b) / (a * b))
+            + at(-3, -2) * (a / (b * (a + b)))
         )
     return in_rows(movedim(cat([first, *parts, last], -1), -1, axis))
 

@@ -264,16 +264,6 @@ def fixed_number(made: Any) -> Comparison:
     return Comparison("eq", made, made._plain(made), True)
 
 
-def _has_one_sign(made: Size) -> bool:
-    """Whether a number is made of sizes by what leaves none of them below 0."""
-    for name, other in made.steps:
-        if name not in ("add", "mul", "floor_divide", SHARE, TURNED + "add", TURNED + "mul"):
-            return False
-        if int.__int__(other) < 0 or (other.__class__ is Size and not _has_one_sign(other)):
-            return False
-    return True
-
-
 def watched() -> bool:
     """Whether somebody runs the function at other sizes, too."""
     return bool(_ASKED.runs)
@@ -339,11 +329,14 @@ def _comparison(name: str) -> Any:
 def _note(name: str, left: Any, right: Any, answer: bool, depth: int = 1) -> None:
     """A comparison, where the user's program called what makes it, ``depth`` calls up from the caller of this."""
     if is_of_user(sys._getframe(depth + 1).f_code.co_filename):
-        noted = Comparison(name, left, right, answer)
-        for run in _ASKED.runs:
-            run.append(noted)
-        if not _ASKED.runs:
-            _ASKED.lately.append((next(sequence), noted))
+        _keep(Comparison(name, left, right, answer))
+
+
+def _keep(noted: Comparison) -> None:
+    for run in _ASKED.runs:
+        run.append(noted)
+    if not _ASKED.runs:
+        _ASKED.lately.append((next(sequence), noted))
 
 
 def _method(name: str, turned: bool = False) -> Any:
@@ -546,20 +539,15 @@ class Size(_Made, int):  # type: ignore[misc]  # rounding is noted
 
     def fixed(self) -> int:
         """The number, noted as asked for."""
-        plain = int.__int__(self)
-        if not _ASKED.runs:  # who watches runs the function at other sizes, too
-            _ASKED.lately.append((next(sequence), Comparison("eq", self, plain, True)))
-        return plain
+        as_number(self)
+        return int.__int__(self)
 
     def is_behind(self) -> bool:
         """Whether it is below 0, as a place counted from the end is; noted where other sizes may change that."""
         below = int.__int__(self) < 0
-        if not _has_one_sign(self):
-            noted = Comparison("lt", self, 0, below)
-            for run in _ASKED.runs:
-                run.append(noted)
-            if not _ASKED.runs:
-                _ASKED.lately.append((next(sequence), noted))
+        steps = ((name, o.is_behind() if o.__class__ is Size else o < 0) for name, o in self.steps)
+        if any("sub" in name or behind for name, behind in steps):
+            _keep(Comparison("lt", self, 0, below))
         return below
 
     def __int__(self) -> int:
