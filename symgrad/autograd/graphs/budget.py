@@ -13,8 +13,6 @@ import numpy as np
 
 from symgrad.autograd.graphs.saving import Kept, kept_number, save_on_disk
 from symgrad.errors import ArgumentError
-from symgrad.tape.record import plain
-from symgrad.tensor import Tensor
 
 _UNITS = {"": 1, "B": 1} | {
     f"{letter}{kind}": base**power
@@ -62,8 +60,7 @@ class memory_budget(save_on_disk):  # noqa: N801  (stands beside torch's names)
     def __init__(self, limit: int | str, directory: str | os.PathLike[str] | None = None):
         super().__init__(directory)
         self.limit = _bytes(limit)
-        self._spill, self._read = self.pack_hook, self.unpack_hook
-        self.pack_hook, self.unpack_hook = self._pack, self._unpack
+        self._spill, self.pack_hook = self.pack_hook, self._pack
         self._blocks: dict[int, list[int]] = {}  # id of a block: how many hold it, its bytes
         self._freed: deque[int] = deque()
         self._used = 0
@@ -104,9 +101,6 @@ class memory_budget(save_on_disk):  # noqa: N801  (stands beside torch's names)
                 entry[0] += 1
                 return _Counted(value, id(block), self._freed)
         return self._spill(tensor)
-
-    def _unpack(self, held: Any) -> Any:
-        return plain(Tensor, held.read()) if isinstance(held, _Counted) else self._read(held)
 
 
 def _bytes(limit: Any) -> int:

@@ -296,6 +296,18 @@ def kept_number(tensor: Any) -> Any:
     return plain(Tensor, tensor._value.copy())
 
 
+def kept_by(keep: Callable[[Any], Any]) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """The hooks that keep values with axes as what ``keep`` makes of them, which is read again."""
+
+    def pack(tensor: Any) -> Any:
+        return keep(tensor._value) if tensor._value.ndim else kept_number(tensor)
+
+    def unpack(held: Any) -> Any:
+        return held if isinstance(held, Tensor) else plain(Tensor, held.read())
+
+    return pack, unpack
+
+
 class save_on_disk(saved_tensors_hooks):  # noqa: N801  (stands beside torch's names)
     """Keep what nodes save for backward in files instead of memory.
 
@@ -312,18 +324,8 @@ class save_on_disk(saved_tensors_hooks):  # noqa: N801  (stands beside torch's n
     """
 
     def __init__(self, directory: str | os.PathLike[str] | None = None, min_bytes: int = 1):
-        folder = _Folder(directory)
-
-        def pack(tensor: Any) -> Any:
-            value = tensor._value
-            if not value.ndim:
-                return kept_number(tensor)
-            return Kept(value) if value.nbytes < max(1, min_bytes) else _Spilled(folder, value)
-
-        def unpack(held: Any) -> Any:
-            return plain(Tensor, held.read()) if isinstance(held, (_Spilled, Kept)) else held
-
-        super().__init__(pack, unpack)
+        folder, least = _Folder(directory), max(1, min_bytes)
+        super().__init__(*kept_by(lambda value: Kept(value) if value.nbytes < least else _Spilled(folder, value)))
 
 
 class save_on_cpu(save_on_disk):  # noqa: N801  (torch's name)
@@ -383,17 +385,11 @@ class save_as(saved_tensors_hooks):  # noqa: N801  (stands beside torch's names)
         if wanted not in (np.float16, np.float32):
             raise ArgumentError(f"save_as({dtype}): saved values can be kept as float16 or float32.")
 
-        def pack(tensor: Any) -> Any:
-            value = np.ascontiguousarray(tensor._value) if tensor._value.ndim else tensor._value
-            wide = value.ndim and value.size and value.dtype in _WIDE and value.real.dtype.itemsize > wanted.itemsize
-            if not value.ndim:
-                return kept_number(tensor)
-            return _Narrowed(value, wanted) if wide else Kept(tensor._value)
+        def keep(value: Any) -> Any:
+            wide = value.size and value.dtype in _WIDE and value.real.dtype.itemsize > wanted.itemsize
+            return _Narrowed(np.ascontiguousarray(value), wanted) if wide else Kept(value)
 
-        def unpack(held: Any) -> Any:
-            return plain(Tensor, held.read()) if isinstance(held, (_Narrowed, Kept)) else held
-
-        super().__init__(pack, unpack)
+        super().__init__(*kept_by(keep))
 
 
 _WIDE = (np.float32, np.float64, np.complex64, np.complex128)
