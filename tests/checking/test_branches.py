@@ -219,3 +219,28 @@ def test_the_square_of_a_hinge_has_been_on_both_sides():
     assert not report.notes
     everywhere = check(f, lambda w, X, y: X.T @ (-2 * y * (1 - y * (X @ w))), w, X, y, argnums=0)
     assert not everywhere.ok, everywhere
+
+
+def test_a_product_of_two_arguments_is_turned_by_one_of_them():
+    """All multiples of both had X @ W on the same side, so that a margin that was forgotten was right, with a note."""
+    rng = np.random.default_rng(1)
+    W, X = rng.normal(size=(2, 3)), rng.normal(size=(4, 2))
+    y = np.argmin(X @ W, axis=1)  # all margins are too small
+
+    def f(W, X):
+        s = X @ W
+        m = np.maximum(0, s - s[np.arange(4), y][:, None] + 1)
+        m[np.arange(4), y] = 0
+        return m.sum()
+
+    def grad(W, X, delta=1):
+        s = X @ W
+        on = (s - s[np.arange(4), y][:, None] + delta > 0) * 1.0
+        on[np.arange(4), y] = 0
+        on[np.arange(4), y] = -on.sum(axis=1)
+        return X.T @ on, on @ W.T
+
+    assert check(f, grad, W, X)
+    report = check(f, lambda W, X: grad(W, X, 0), W, X)
+    assert not report.ok
+    assert "this is the comparison at -1 times W" in report.notes[-1]

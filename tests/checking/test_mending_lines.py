@@ -130,3 +130,25 @@ def test_a_line_at_the_end_of_a_loop_is_shown_behind_one_of_its_lines():
     f, grad, args, line = FORGOTTEN["a body"]
     mend = check(f, grad, *args).mend
     assert mend.right == f"{mend.was}\n{line}"
+
+
+def scaled(mu, scale, y):
+    z = (y - mu) / scale
+    return (z**2).sum() / 2 + len(y) * np.log(scale)
+
+
+def without_the_length(mu, scale, y):
+    z = (y - mu) / scale
+    return -z.sum() / scale, -(z**2).sum() / scale
+
+
+def one_for_the_length(mu, scale, y):
+    z = (y - mu) / scale
+    return -z.sum() / scale, (1 - (z**2).sum()) / scale
+
+
+@pytest.mark.parametrize("grad", [without_the_length, one_for_the_length])
+def test_a_length_is_a_term_and_stands_for_a_number(grad):
+    report = check(scaled, grad, 0.3, 1.4, RNG.normal(size=6))
+    assert report.mend is not None, report
+    assert "len(y)" in report.mend.right or "len(z)" in report.mend.right, report

@@ -10,7 +10,7 @@ side: it then holds for some arguments only (unit vectors, say), and other ones 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,9 @@ from symgrad.tape.graph import Node
 
 SCALES = (-1.0, 0.1, 10.0, 0.01, 100.0, 0.001, 1000.0, -0.1, -10.0, -100.0, -1000.0)
 """Multiples of the arguments that are tried, in this order."""
+
+ALONE = (-1.0, -10.0, -0.1)
+"""Multiples of one argument that are tried, where the others stay."""
 
 CLOSE_BY = 1.125
 """A multiple that stays on the same side: what is wrong there, too, says nothing of branches."""
@@ -128,11 +131,11 @@ def looked_at_branches(given: Given, exact: Exact, report: Report, compare: Comp
     """The report, or that at another point where a branch that was not entered shows a mistake."""
     seen = sides_of(exact)
     holds_close_by: bool | None = None
-    for scale in _scales(given):
+    for scale, moved in _scales(given):
         missing = _one_sided(seen)
         if not missing:
             break
-        there = _at(given, scale)
+        there = _at(given, scale, moved)
         fresh = _sides_at(there, derivative, exact.as_arrays)
         entered = [key for key in missing if fresh.get(key, set()) - seen[key]]
         if not entered:
@@ -143,12 +146,12 @@ def looked_at_branches(given: Given, exact: Exact, report: Report, compare: Comp
         if other is None or other.ok or not is_mistake(other):
             continue
         if holds_close_by is None:
-            beside = compared_there(_at(given, CLOSE_BY), compare)
+            beside = compared_there(_at(given, CLOSE_BY, given.positions), compare)
             holds_close_by = beside is not None and beside.ok
         if holds_close_by:
             other.notes.append(
                 f"at the point given all entries are right, but f takes one side of {_text(entered[0])} there only; "
-                f"this is the comparison at {_multiples(given, scale)}"
+                f"this is the comparison at {_multiples(given, scale, moved)}"
             )
             return other
     other = _beside_boundaries(given, exact, compare, derivative, seen)
@@ -235,17 +238,22 @@ def holds_around(given: Given, compare: Compare, fixed: Sequence[int] = ()) -> b
     return True
 
 
-def _scales(given: Given) -> tuple[float, ...]:
-    """Multiples that may be tried; where all entries are positive, they may have to be."""
+def _scales(given: Given) -> Iterator[tuple[float, Sequence[int]]]:
+    """Multiples that may be tried, and of which arguments; where all entries are positive, they may have to be.
+
+    First of all arguments, and then of one: a product of two keeps its sign when both are turned.
+    """
     if given.again is None:
-        return ()
+        return
     negative = any(np.any(np.real(as_array(given.args[k])) < 0) for k in given.positions)
-    return tuple(scale for scale in SCALES if scale > 0 or negative)
+    yield from ((scale, given.positions) for scale in SCALES if scale > 0 or negative)
+    for k in given.positions if len(given.positions) > 1 else ():
+        yield from ((scale, [k]) for scale in ALONE if _multiple(given.args[k], scale) == scale)
 
 
-def _at(given: Given, scale: float) -> Given:
-    """What is under check at a multiple of the arguments; the gradients are still those at the point."""
-    args = [_scaled(a, _multiple(a, scale)) if k in given.positions else a for k, a in enumerate(given.args)]
+def _at(given: Given, scale: float, moved: Sequence[int]) -> Given:
+    """What is under check at a multiple of some arguments; the gradients are still those at the point."""
+    args = [_scaled(a, _multiple(a, scale)) if k in moved else a for k, a in enumerate(given.args)]
     return replace(given, args=args)
 
 
@@ -254,10 +262,10 @@ def _multiple(value: Any, scale: float) -> float:
     return scale if np.any(np.real(as_array(value)) < 0) else abs(scale)
 
 
-def _multiples(given: Given, scale: float) -> str:
+def _multiples(given: Given, scale: float, moved: Sequence[int]) -> str:
     """The multiples in words: ``-1 times r``, ``-10 times r and 10 times d``."""
     names: dict[float, list[str]] = {}
-    for k in given.positions:
+    for k in moved:
         names.setdefault(_multiple(given.args[k], scale), []).append(given.names[k])
     return " and ".join(f"{factor:g} times {', '.join(row)}" for factor, row in names.items() if factor != 1)
 

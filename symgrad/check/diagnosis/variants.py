@@ -7,6 +7,7 @@ instead (:mod:`symgrad.check.graph.surgery`).  Values that may be mixed up are t
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import combinations
@@ -461,7 +462,13 @@ def _factors(case: Case, node: Any, i: int, values: list[Value], powers: bool = 
             yield Variant(node, i, partial(_times, w=array), told(text, True))
             if np.all(array):
                 yield Variant(node, i, partial(_over, w=array), told(text, False))
-                yield Variant(node, i, partial(_over, w=-array), told(partial(prefixed, "-({})", text), False))
+                yield Variant(node, i, partial(_over, w=-array), told(partial(_negated, text), False))
+
+
+def _negated(text: Callable[[], str]) -> str:
+    """The negative of a value, or of a number, in words."""
+    said = text()
+    return said[1:] if re.fullmatch(r"-[\d.]+", said) else f"-({said})"
 
 
 def prefixed(form: str, text: Callable[[], str]) -> str:

@@ -510,6 +510,7 @@ def _other_names(spot: Spot, names: Names) -> Iterator[str]:
         yield from (text for text, held in names if np.shape(held) != np.shape(own))
     if isinstance(spot.node, ast.Subscript) or (isinstance(spot.node, ast.Constant) and is_operand(spot)):
         yield from (text for text, held in names if isinstance(spot.node, ast.Subscript) or np.ndim(held))
+        yield from (f"len({text})" for text, held in names if np.ndim(held) and isinstance(spot.node, ast.Constant))
     if isinstance(spot.node, (ast.Call, ast.BinOp)) and is_operand(spot) and len(spot.words) < LONGEST_TERM:
         yield from (text for text, _ in names)
 

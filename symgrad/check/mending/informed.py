@@ -149,12 +149,26 @@ class Values:
         threes = [f"{a} * {b} * {c}" for a, b, c in itertools.combinations(named, 3)]
         quotients = [f"{a} / {b}" for a, b in pairs]
         means = [form.format(name) for name in named if np.ndim(self[name]) for form in _MEANS]
+        lengths = [f"len({name})" for name in named if np.ndim(self[name])]
         few = [name for name in named if np.ndim(self[name])][:MOST_IN_THREES]
         form = "{} * ({} * {}).sum(-1, keepdims=True)"
         inner = [form.format(a, b, c) for a in few for b, c in itertools.combinations_with_replacement(few, 2)]
         inner += [f"{a} * ({b} @ {c})" for a in few for b, c in itertools.combinations_with_replacement(few, 2)]
         yield from self._distinct(
-            [*named, "2", *self._written(), *means, *products, *matrices, *outer, *quotients, *threes, *inner], named
+            [
+                *named,
+                "2",
+                *lengths,
+                *means,
+                *self._written(),
+                *products,
+                *matrices,
+                *outer,
+                *quotients,
+                *threes,
+                *inner,
+            ],
+            named,
         )
 
     def _distinct(self, candidates: Sequence[str], named: Sequence[str]) -> Iterator[tuple[str, Any]]:

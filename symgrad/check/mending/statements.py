@@ -16,7 +16,7 @@ import numpy as np
 
 from symgrad.check.mending.informed import Values, stretches
 from symgrad.check.mending.routines import Routine
-from symgrad.check.mending.spots import Edit, Spot, is_shared, spots_of
+from symgrad.check.mending.spots import Edit, Spot, is_repeated, is_shared, spots_of
 
 MOST_SCALARS, MOST_FACTORS = 12, 12
 """Numbers that a term is a multiple by, and what products in a loop are made of."""
@@ -30,6 +30,7 @@ Wanted = Sequence[Any]
 def forgotten(routine: Routine, wanted: Wanted) -> Iterator[Edit]:
     """Lines that add one of the ``wanted`` arrays to a variable, or something in every round of a loop."""
     statements = [s for s in spots_of(routine) if isinstance(s.node, ast.stmt) and not is_shared(s, routine)]
+    statements.sort(key=lambda spot: is_repeated(spot, routine))  # a forward pass was copied, and is whole
     values = Values(routine)
     for place, term, shape in _terms(values, wanted, _slices(routine.tree)):
         for spot in statements:
@@ -46,9 +47,10 @@ def forgotten(routine: Routine, wanted: Wanted) -> Iterator[Edit]:
 
 def _terms(values: Values, wanted: Wanted, slices: Sequence[str]) -> Iterator[tuple[str, str, tuple[int, ...]]]:
     """A slice, or none, what is to be added there, ``+= 2 * d``, and its shape: the plainest first."""
-    known = [(words, value) for words, value in values.terms() if np.ndim(value)]
-    forms = [form.format(words) for words, _ in known if words.isidentifier() for form in _FORMS]
-    known += [(words, value) for words in forms if (value := values[words]) is not None]
+    terms = [(words, value) for words, value in values.terms() if np.ndim(value)]
+    forms = [form.format(words) for words, _ in terms if words.isidentifier() for form in _FORMS]
+    made = [(words, value) for words in forms if (value := values[words]) is not None]
+    known = sorted([*terms, *made], key=lambda term: (not term[0].isidentifier(), term[0] not in forms))
     scalars = _scalars(values)
     parts = [(place, part) for whole in wanted for place, part in _parts(whole, slices)]
     for words, value in known:
@@ -120,12 +122,23 @@ def _of_rounds(spot: Spot, routine: Routine, values: Values) -> Iterator[Edit]:
     names = [name for name in (*sorted(here), *sorted(numbers - here)) if values[name] is not None][:MOST_FACTORS]
     added = [ast.unparse(n.value) for n in body if isinstance(n, ast.AugAssign)]
     products = [f"{a} * {b}" for a in [*reads, *names] for b in reads if a not in reads or a <= b]
+    kept = sorted(_kept(inside, routine))
+    scalars = [f"{a} * {b}" for a, b in itertools.combinations_with_replacement(names, 2)] if kept else []
     last = max(body, key=lambda n: n.end_lineno)
     end = _offset(routine.text, last.end_lineno, last.end_col_offset)
     indent = " " * body[0].col_offset
     for value in dict.fromkeys([*added, *reads, *names, *products]):
         for name, place in itertools.product(sorted(written), places):
             yield from (Edit(end, end, f"\n{indent}{name}[{place}] {op} {value}") for op in ("+=", "-="))
+    for value, name, op in itertools.product([*added, *reads, *names, *products, *scalars], kept, ("+=", "-=")):
+        yield Edit(end, end, f"\n{indent}{name} {op} {value}")
+
+
+def _kept(inside: Sequence[Any], routine: Routine) -> set[str]:
+    """The variables that a loop hands on from round to round: those that are written before it as well."""
+    within = set(map(id, inside))
+    written = [n for n in ast.walk(routine.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return {n.id for n in written if id(n) in within} & {n.id for n in written if id(n) not in within}
 
 
 def _is_entry(node: Any) -> bool:
