@@ -183,7 +183,7 @@ def black_scholes(S, K, r, sigma, T):
 
 
 FIRST = r"\frac{\log\left(\frac{S}{K}\right) + T \left(r + \frac{\sigma^{2}}{2}\right)}{\sigma \sqrt{T}}"
-SECOND = r"\frac{\log\left(\frac{S}{K}\right) + r T - \frac{\sigma^{2} T}{2}}{\sigma \sqrt{T}}"
+SECOND = r"\frac{\log\left(\frac{S}{K}\right) + T \left(r - \frac{\sigma^{2}}{2}\right)}{\sigma \sqrt{T}}"
 EXPONENT = (
     r"-\frac{\left(\log\left(\frac{S}{K}\right) + T \left(r + \frac{\sigma^{2}}{2}\right)\right)^{2}}{2 \sigma^{2} T}"
 )
@@ -193,7 +193,7 @@ EXPONENT = (
     ("wrt", "text"),
     [
         ("S", rf"\Phi\left({FIRST}\right)"),
-        ("r", rf"K T \Phi\left({SECOND}\right) e^{{-r T}}"),
+        ("r", rf"K T \Phi\left({SECOND}\right) e^{{-T r}}"),
         (("S", "S"), rf"\frac{{e^{{{EXPONENT}}}}}{{S \sigma \sqrt{{T}} \sqrt{{2 \pi}}}}"),
     ],
     ids=["delta", "rho", "gamma"],
@@ -545,3 +545,52 @@ def test_sums_over_who_is_still_there_are_turned_around_once():
     assert slope.unicode() == "Xᵀ (cumsum(d/flip(cumsum(flip(e^(X b))))) ⊙ e^(X b) − d)"
     np.testing.assert_allclose(value.evaluate(**given), cox(*given.values()))
     np.testing.assert_allclose(slope.evaluate(**given), sg.func.grad(cox)(*given.values()).numpy())
+
+
+def normal(s, x, n):
+    return -n * sg.log(s) / 2 - (x @ x) / (2 * s)
+
+
+STEIN = r"B^{\top} - M^{-\top}"
+
+
+def test_information_has_one_fraction_bar():
+    """A fraction in a sum above a bar goes below it: (ns - 2‖x‖²)/2s³, where (ns/2 - ‖x‖²)/s³ had three storeys."""
+    found = sg.formula(normal, 0.5, (3,), 7.0, wrt=("s", "s"))
+    assert found.latex() == r"\frac{n s - 2 x^{\top} x}{2 s^{3}}"
+    assert sg.latex("-3*log(s)/2 - a/(2*s)", wrt=("s", "s"), shapes="s= a=") == r"\frac{3 s - 2 a}{2 s^{3}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "wrt", "assume", "want"),
+    [
+        ("trace(B@M)-log(det(B@M))", "M", {}, STEIN),
+        ("trace(inv(B)@M)-log(det(inv(B)@M))", "M", {}, r"B^{-\top} - M^{-\top}"),
+        ("trace(M@inv(B))-log(det(M@inv(B)))", "M", {"M": "symmetric", "B": "symmetric"}, r"B^{-1} - M^{-1}"),
+    ],
+)
+def test_inverses_that_cancel_in_brackets(text, wrt, assume, want):
+    """Stein's loss, the divergence of two covariances: (I - M⁻¹B)B⁻¹ is B⁻¹ - M⁻¹."""
+    assert sg.latex(text, wrt=wrt, shapes="B=n,n M=n,n", assume=assume) == want
+
+
+def test_the_gradient_by_a_bias_has_the_residual_of_that_by_the_weights():
+    """It was 2((1ᵀXw - 1ᵀy)/n + b), while one number beside one array goes out of the sum: 1ᵀx - nμ."""
+
+    def loss(X, w, b, y):
+        return ((X @ w + b - y) ** 2).mean()
+
+    shapes = ((5, 3), (3,), (), (5,))
+    assert sg.latex(loss, *shapes, wrt="b") == r"\frac{2 \mathbf{1}^{\top} \left(X w + b - y\right)}{n}"
+    assert sg.latex(loss, *shapes, wrt="w") == r"\frac{2}{n} X^{\top} \left(X w + b - y\right)"
+    assert sg.latex("sum((x-mu)**2)/2", wrt="mu", shapes="x=n mu=") == r"n \mu - \mathbf{1}^{\top} x"
+
+
+def test_distances_are_the_same_in_both_directions():
+    """The gradient of stress, (D - ‖xᵢ - xⱼ‖)²: the transpose stood beside each matrix."""
+
+    def stress(X, D):
+        return ((D - sg.cdist(X, X)) ** 2).sum()
+
+    found = sg.latex(stress, (5, 2), (5, 5), wrt="X", assume={"D": "symmetric"}).splitlines()
+    assert found[-2] == r"& 4 \left(t_{2} X - \operatorname{diag}\left(t_{2} \mathbf{1}\right) X\right)"

@@ -401,7 +401,7 @@ def test_a_sum_under_an_exponent_has_the_numbers_that_it_has_elsewhere():
     values = {"S": 1.0, "K": 1.1, "r": 0.1, "s": 0.3, "T": 0.8}
     slope = sg.formula(call, *values.values(), wrt="T")
     assert slope.latex() == (
-        "\\begin{aligned}\nt_{1} &= \\log\\left(\\frac{S}{K}\\right) + r T - \\frac{s^{2} T}{2} \\\\\n"
+        "\\begin{aligned}\nt_{1} &= \\log\\left(\\frac{S}{K}\\right) + T \\left(r - \\frac{s^{2}}{2}\\right) \\\\\n"
         "& K e^{-r T} \\left(\\frac{s e^{-\\frac{t_{1}^{2}}{2 s^{2} T}}}{2 \\sqrt{T} \\sqrt{2 \\pi}} + "
         "r \\Phi\\left(\\frac{t_{1}}{s \\sqrt{T}}\\right)\\right)\n\\end{aligned}"
     )

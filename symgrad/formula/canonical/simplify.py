@@ -404,6 +404,7 @@ class Canonicaliser:
                 argument, params["dim"] = flipped, (1 - dims[0],) if several else 1 - dims[0]
         keep = params.get("keepdim")
         inner = self._applied(term.op, [argument], params if keep is None else {**params, "keepdim": False})
+        self.symmetries.note_reduced(inner, form, dims, term.op.parity == "even")
         return inner.spread([k for k in range(term.ndim) if k not in dims], term.shape) if keep else inner
 
     def linear(self, op: Op, argument: Term, form: Form, params: dict[str, Any], places: Sequence[Term] = ()) -> Form:

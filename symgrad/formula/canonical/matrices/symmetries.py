@@ -83,6 +83,15 @@ class Symmetries:
                 if made.op.parity == "odd":
                     self.odd.add(made)
 
+    def note_reduced(self, made: Form, argument: Form, dims: Sequence[int | None], even: bool) -> None:
+        """Remember whether a reduction along later axes equals its transpose: ‖xᵢ - xⱼ‖ is ‖xⱼ - xᵢ‖."""
+        rank = len(argument.shape)
+        if len(made.shape) != 2 or rank < 3 or argument.shape[0] != argument.shape[1] or {0, 1} & {*dims}:
+            return
+        turned = argument.restricted((1, 0, *range(2, rank)))
+        if any(self.run.same(turned, argument.scaled(sign)) for sign in ((1, -1) if even else (1,))):
+            self.note(made.terms[0].factors[0].base)
+
     def upright(self, p: Product) -> Product:
         """A product with Sⱼᵢ = -Sᵢⱼ, for a free axis i, where S is its own negative when it is transposed."""
         if self.odd.isdisjoint(f.base for f in p.factors):

@@ -103,7 +103,7 @@ def expanded(p: Product, run: Canonicaliser, depth: int = 3) -> list[Product]:
             return []
         centred = any(_holds_centred(inside, axis, run) for axis in sums) or _meets_centred(p, f, inside, run)
         own = once and (_leaves_own_sum(p, f, inside, run) or _meets_own_mean(p, f, inside, run))
-        if centred or own or _falls_apart(p, f, inside, once):
+        if centred or own or _falls_apart(p, f, inside, once) or (once and _meets_inverse(p, f, inside, run)):
             return [r for q in substituted(p, f, inside, run) for r in expanded(q, run, depth - 1)]
         near = _near(p, f, inside, run) if once else []
         if near:
@@ -169,6 +169,27 @@ def _meets_own_mean(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> 
     numbers = {g.base for q in inside.terms if not q.covered() for g in q.factors if not g.labels}
     known = [run.contractions[x] for x in numbers if x in run.contractions]
     return any({g.base for g in form.terms[0].factors} <= bases for form in known)
+
+
+def _meets_inverse(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> bool:
+    """Whether an inverse cancels when a bracket is opened: Bᵀ(I - (BM)⁻ᵀ) = Bᵀ - M⁻ᵀ, (I - M⁻¹A)A⁻¹ = A⁻¹ - M⁻¹."""
+    if len(set(f.labels)) != 2:
+        return False
+    bases = {h.base for q in inside.terms for h in q.factors}
+    for g in p.beside(f):
+        shared = {*f.labels} & {*g.labels}
+        if (
+            len(set(g.labels)) != 2
+            or len(shared) != 1
+            or shared & {*p.out}
+            or "inv" not in {b.op.name for b in (g.base, *bases)}
+        ):
+            continue
+        ends = tuple(x for h in (f, g) for x in h.labels if x not in shared)
+        small = Product(1, [f, g], ends)
+        if cost(substituted(small, f, inside, run)) < cost([small]) + cost(inside.terms) - 1:
+            return True
+    return False
 
 
 def _near(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> list[Factor]:
@@ -275,7 +296,9 @@ def _falls_apart(p: Product, f: Factor, inside: Form, once: bool) -> bool:
         return True  # diag(a1ᵀ + 1bᵀ) = a + b
     if len(f.labels) == 1 and f.labels[0] not in p.out:
         alone = not any(f.labels[0] in g.labels for g in p.beside(f))
-        return alone and any(_has_scalar(q) for q in inside.terms)
+        arrays = [q for q in inside.terms if q.covered()]
+        # 1ᵀ(x - μ) = 1ᵀx - nμ, and 1ᵀ(Xw + b - y) stays together, as the gradient by w has it.
+        return alone and any(_has_scalar(q) for q in (inside.terms if len(arrays) < 2 else arrays))
     if once and len(set(f.labels)) == 2 and is_hollow(inside):
         return len(p.factors) > 1
     if once and len(f.labels) == 2 and len(p.out) < 2 and f.labels[0] != f.labels[1]:

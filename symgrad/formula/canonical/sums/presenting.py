@@ -10,7 +10,7 @@ from symgrad.formula.canonical.budget import LARGEST, NESTED_FLIPS
 from symgrad.formula.canonical.chains import price
 from symgrad.formula.canonical.normal import Factor, Form, Product, numbers
 from symgrad.formula.canonical.writing import form_term
-from symgrad.formula.term import Term
+from symgrad.formula.term import Term, constant_value
 from symgrad.op import lookup
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class Presenter:
             if p.coef == -1 and self._complement(inside) is not None:
                 continue
             whole = len(p.factors) > 1 and p.coef == int(p.coef) and abs(int(p.coef)) > 1
-            if not whole and self.numbers(inside, abs(p.coef)) < 1 + self.numbers(inside, 1):
+            fewer = self.numbers(inside, abs(p.coef)) < 1 + self.numbers(inside, 1)
+            if not whole and fewer and not self._piles_up(p, f, inside):
                 # ½(x - 2y) is x/2 - y, which has fewer numbers.
                 spread = self._scaled(f.base, inside, p.coef, p.decimal)
                 if spread is not None:
@@ -62,6 +63,18 @@ class Presenter:
                     factors = (*p.factors[:k], Factor(flipped, f.labels, 1), *p.factors[k + 1 :])
                     return Product(-p.coef, factors, p.out, p.decimal)
         return p
+
+    def _piles_up(self, p: Product, f: Factor, inside: Form) -> bool:
+        """Whether a fraction in front of a sum makes fractions of its terms above or below a bar: of three storeys.
+
+        A term with a bracket takes it in there, log(S/K) + T(r + σ²/2), and one with a constant meets it: √2/2 = 1/√2.
+        """
+        by = abs(Fraction(p.coef))
+        return any(g.power < 0 and g.labels == f.labels for g in p.factors) and any(
+            (by * Fraction(q.coef)).denominator > 1
+            and not any(g.base in self.run.insides or constant_value(g.base) is not None for g in q.factors)
+            for q in inside.terms
+        )
 
     def _in_order(self, p: Product) -> Product:
         """A product with its numbers in the order in which the same ones stood before, as in the rows of a Hessian."""
