@@ -14,6 +14,7 @@ import numpy as np
 from symgrad.check.report import Diagnosis
 from symgrad.errors import ArgumentError, FormulaError, SymgradError
 from symgrad.formula.canonical.simplify import canonical
+from symgrad.formula.reading.misfits import ProductMisfit
 from symgrad.formula.reading.people.stars import ENTRIES, PRODUCTS
 from symgrad.formula.reading.people.text import is_numpy
 from symgrad.formula.sampling import letters_of, sample
@@ -34,6 +35,7 @@ from symgrad.judging.readings import (
     MISFITS,
     Read,
     chained,
+    functions_named,
     is_header,
     is_misfit,
     read_first,
@@ -232,7 +234,7 @@ class Case:
         """The verdict on the first reading that is equal, or on the likeliest one."""
         ways = readings(self.given, self.symbols, self.ours.shape, self.about.star is not None)
         reads, error = read_first(ways, self.ours.shape, isinstance(self.given, str) and is_numpy(self.given))
-        reads += self._of_result()
+        reads += self._of_result() + self._of_functions()
         if not reads:
             return self._unread(error)
         results = []
@@ -240,7 +242,7 @@ class Case:
         for one in reads:
             if plain and not one.also:
                 continue
-            case = self if one.cut is None else self.cut(one.cut)
+            case = copy.copy(self) if one.cut is None else self.cut(one.cut)  # with points of its own
             found = case._compared(one.term)
             unlike = one.starred and self.about.star is None
             if found.verdict == "EQUAL" and unlike and any(other.numpy for other in reads):
@@ -248,6 +250,8 @@ class Case:
             if found.verdict == "EQUAL":
                 found.formula, found.latex = self._formula()
                 found.notes += [one.note] * bool(one.note) + [ROW] * (one.row and len(self.ours.shape) == 1)
+                if not self.about.chosen:  # whose sizes the text may call as it likes
+                    found.notes += [f"{letter}, at which a sum ends, is read as {size}." for letter, size in one.ends]
                 return found
             results.append((case, found, one.term))
             plain = plain or one.term.shape == case.ours.shape
@@ -271,6 +275,14 @@ class Case:
         return [
             r._replace(term=substitute([r.term], values)[0], also=True) for r in found if result in symbols_of(r.term)
         ]
+
+    def _of_functions(self) -> list[Read]:
+        """The readings of a text in which a letter stands for the function of the value, as φ for tanh."""
+        out = []
+        for text, note in functions_named(self.given, self.about):
+            found, _ = read_first(readings(text, self.symbols, self.ours.shape), self.ours.shape)
+            out += [r._replace(note=f"{note} {r.note}".strip(), also=True) for r in found]
+        return out
 
     def _starred(self, read: Read) -> Verdict:
         """The verdict on a text that is right only where ``*`` is a matrix product, and that NumPy can compute."""
@@ -378,7 +390,8 @@ class Case:
             ) from error
         found = self._made("DIFFERENT", "shapes")
         found.formula, found.latex = self._formula()
-        found.diagnosis = Diagnosis("shapes", _first_line(error), "a transpose, the order of factors, or ⊙")
+        advice = getattr(error, "advice", ProductMisfit.advice)
+        found.diagnosis = Diagnosis("shapes", f"{_first_line(error).rstrip('.')}.", advice)
         for misfit, term in repaired(self.given, self.symbols, self.ours.shape):
             if term.shape == self.ours.shape and self._compared(term).verdict == "EQUAL":
                 kind, sentence = MISFITS[misfit]

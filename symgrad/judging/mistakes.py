@@ -233,10 +233,22 @@ def _hidden_factor(theirs: Term, points: Sequence[Point], roots: Sequence[Term])
     return None
 
 
+def _positive_parameter(theirs: Term, ours: Term, points: Sequence[Point], comparison: Comparison) -> Diagnosis | None:
+    """The formula is right where a number is positive that it is no derivative by, as the width of Huber's loss."""
+    numbers = [n for n, a in points[0].values.items() if not np.ndim(a) and n != comparison.argument.name]
+    return _right_where_positive(theirs, ours, points, [[n] for n in numbers])
+
+
 def _positivity(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison) -> Diagnosis | None:
     """The formula is right where some arrays are positive."""
     every = [n for n, a in points[0].values.items() if np.asarray(a).dtype.kind == "f"]
-    for names in (*([n] for n in every), every) if len(every) > 1 else [every] * bool(every):
+    return _right_where_positive(theirs, ours, points, [*([n] for n in every), every] if every[1:] else [every])
+
+
+def _right_where_positive(
+    theirs: Term, ours: Term, points: Sequence[Point], ways: Sequence[list[str]]
+) -> Diagnosis | None:
+    for names in filter(None, ways):
         if all(_equal_if(theirs, ours, names, p, np.abs) for p in points):
             listed, verb = " and ".join(names), "is" if len(names) == 1 else "are"
             hint = f"a sign taken for granted: state assume={{{names[0]!r}: 'positive'}}"
@@ -381,7 +393,7 @@ def _one_change(theirs: Term, ours: Term, points: Sequence[Point], _: Comparison
 
 
 _HYPOTHESES = (
-    _multiple, _turned, _assumption, _one_term, _root_factor, _two_terms, _one_for_another, _one_change, _positivity,
-    _zero,
+    _multiple, _turned, _assumption, _one_term, _root_factor, _two_terms, _one_for_another, _positive_parameter,
+    _one_change, _positivity, _zero,
 )  # fmt: skip
 """What is tried, the most telling first."""

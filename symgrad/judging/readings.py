@@ -49,6 +49,7 @@ class Read(NamedTuple):
     row: bool = False
     numpy: bool = False
     starred: bool = False
+    ends: tuple[tuple[str, Any], ...] = ()
 
 
 MISFITS = {
@@ -92,6 +93,34 @@ def result_named(given: Any, about: Any) -> tuple[Term, str] | None:
     return symbol(name, about.term.shape, about.term.dtype), text
 
 
+def functions_named(given: Any, about: Any) -> Iterator[tuple[str, str]]:
+    r"""Texts in which a letter that is called is the one function of the value: ``\phi'(Wx)`` beside tanh, with a word.
+
+    Without a prime only activations are meant so: other functions have names that everybody writes.
+    """
+    ops = {t.op.name for t in postorder([about.term]) if t.op.kind == "elementwise" and len(t.args) == 1}
+    ops -= {"neg", "square", "abs", "sqrt", "reciprocal"}
+    if not isinstance(given, str) or len(ops) != 1:
+        return
+    (name,) = ops
+    table = table_of(about.symbols)
+    z = next(x for x in "zuvts_" if x not in table)
+    latex = is_latex(given)
+    for letter, prime in dict.fromkeys(_CALLED_LETTER.findall(given)):
+        spelled = letter.removeprefix("\\")
+        free = spelled not in table and GREEK_LETTERS.get(spelled, spelled) not in table
+        if free and name != "sigmoid" * (spelled in ("sigma", "σ")) and (prime or name in _ACTIVATIONS):
+            function = rf"\operatorname{{{name}}}" if latex else name
+            yield f"{given}, {letter}({z}) = {function}({z})", f"{letter} is read as {name}."
+
+
+_CALLED_LETTER = re.compile(
+    r"(\\(?:phi|varphi|psi|sigma|rho|eta)|(?<![\w\\])(?:phi|varphi|psi|sigma|rho|eta|[φϕψσρηfgh]))(?![a-zA-Z])"
+    r"(\s*(?:'|′|\^\s*\{?\s*\\prime\}?))*\s*(?:\\left|\\[bB]igg?l?)?\("
+)
+_ACTIVATIONS = ("sigmoid", "tanh", "relu", "softplus", "gelu", "silu", "elu", "selu", "leaky_relu")
+
+
 def headed(text: str) -> str:
     """The name of a derivative where a text is nothing else, as ``s'(x)``; empty for others."""
     found = next(filter(None, (re.fullmatch(pattern + _CALLED, text.strip()) for pattern in _OF_RESULT)), None)
@@ -127,7 +156,7 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
         return _of_sympy(given, table, shape)
     if is_latex(given):
         return _of_latex(given, table, shape)
-    text = split_definition(plain(given))
+    text = split_definition(plain(given, table))
     ways = [Reading("", lambda: Inner(read_numpy(text, table)), numpy=True)]
     inverse = "**(-1)" in text.replace(" ", "")  # as SymPy prints inverses
     paper = [] if is_numpy(text) else _others(_OTHERS_IN_PLAIN, text, table)
@@ -136,14 +165,18 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
         ({}, "", False),
         *((o, n, True) for o, n in _with_names(letters, table, [*paper, *_identities(text, table)])),
     ]
-    for starred in (False, True) if "*" in text and not is_numpy(text) else (False,):
+    matlab = _OF_MATLAB.search(text) is not None and not is_numpy(text)  # where * is the matrix product
+    stars = (True, False) if matlab else (False, True)
+    for starred in stars if "*" in text and not is_numpy(text) else (False,):
         for options, note, also in others:
             star = FITTING if starred else ENTRIES
             read = functools.partial(read_matrices, text, table, shape, star, **options)
-            said = starred and not open_star
+            said = starred and not (open_star or matlab)
             words = "; ".join([n for n in (note, "* and ** are read as those of matrices" * said) if n])
             also_starred = also or ((inverse or open_star) and starred)
-            ways.append(_in_paper(read, f"{words}." if words else "", also_starred, starred and not inverse))
+            ways.append(
+                _in_paper(read, f"{words}." if words else "", also_starred, starred and not (inverse or matlab))
+            )
     indexed = _with_indices(text, table)
     if indexed != text:
         ways += _of_latex(indexed, table, shape)
@@ -153,6 +186,9 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
         ways.append(Reading("", lambda: Inner(from_unicode(text, table, shape))))
     return ways
 
+
+_OF_MATLAB = re.compile(r"(?<=[\w)\]])\.?'|\.[*/^]|∖")
+"""A transpose, a sign with a point, or a division from the left."""
 
 _LETTERS = re.compile(r"[\u0370-\u03ff]|[a-zA-Z]+")
 """Greek letters, and words, which may be their names."""
@@ -177,25 +213,30 @@ _SOLIDUS = (r"/[^+*]*[\w)}]\s*[\w\\({]", {"solidus": True}, "what stands after /
 _LOOSE = (r"\\otimes|⊗", {"loose": True}, "⊗ is read as taken of the products beside it")
 _EULER = (r"(?<![a-zA-Z\\])e\s*(\^|\*\*)", {"euler": True}, "e with an exponent is read as the exponential")
 _ONE = (r"(?<![\d.])1(?![\d./])", {"numbers": True}, "1 is read as the number")
+_LENGTHS = (r"\^\s*\{?\s*2|²", {"lengths": True}, "the square of a vector is read as that of its length")
+_BARS = (r"\||\\[lr]?vert", {"bars": "norm"}, "|x| is read as the norm")
 _OTHERS_IN_PLAIN = (
     (r"(?<!\w)(exp\(|e\s*\^|e\s*\*\*)", {"expm": True}, "exp of a matrix is read as the matrix exponential"),
     _SOLIDUS,
     _LOOSE,
     _EULER,
     _ONE,
+    _LENGTHS,
+    _BARS,
 )
 _OTHERS = (
     _SOLIDUS,
     _LOOSE,
     _EULER,
     _ONE,
+    _LENGTHS,
+    _BARS,
     (
         r"\\(log|ln|exp|sin|cos|tan|sinh|cosh|tanh|sec|csc|cot)(?![a-zA-Z])",
         {"narrow": True},
         "functions are read as those of the one factor after them",
     ),
     (r"\||\\[lr]?vert", {"bars": "abs"}, "|X| is read as absolute values"),
-    (r"\||\\[lr]?vert", {"bars": "norm"}, "|x| is read as the norm"),
     (r"_\s*(\{\s*)?\\?[a-z]", {"repeated": True}, "an index that stands twice in a product is summed"),
     (r"_\s*(\{\s*)?[a-z]", {"columns": True}, "x_i is read as column i of X"),
     (r"_\s*\{\s*[a-z]\s*[+-]", {"cyclic": True}, "indices such as i+1 are read as cyclic"),
@@ -205,7 +246,6 @@ _OTHERS = (
         "the bold 1 is read as the identity",
     ),
     (r"e\s*\^|\\exp", {"expm": True}, "the exponential of a matrix is read as the matrix exponential"),
-    (r"\^\s*\{?\s*2", {"lengths": True}, "the square of a vector is read as that of its length"),
     (r"\\bar", {"means": True}, "a bar is read as the mean"),
     (r"\\dagger", {"pseudo": True}, "† is read as the pseudo-inverse"),
     (r"(?<![a-zA-Z\\{])e(?![a-zA-Z^_}])", {"ones": True}, "e is read as the vector of ones"),
@@ -293,7 +333,7 @@ def read_first(
             continue
         if all(inner.term is not other.term for other in found):
             cut = inner.cut if inner.cut is None or len(inner.cut) == len(shape) else None
-            found.append(Read(way.note, inner.term, cut, way.also, inner.row, way.numpy, way.starred))
+            found.append(Read(way.note, inner.term, cut, way.also, inner.row, way.numpy, way.starred, inner.ends))
     found.sort(key=lambda entry: entry.term.shape != shape and entry.cut is None)
     return found, max(reversed(errors), key=_weight) if errors else None
 
@@ -327,7 +367,7 @@ def chained(given: Any, symbols: Sequence[Term], variables: Container[str] = ())
     try:
         if is_latex(given):
             return sides(tokenize(given), table_of(symbols))
-        return sides_of(plain(given), symbols, variables)
+        return sides_of(plain(given, table_of(symbols)), symbols, variables)
     except FormulaError:
         if is_latex(given):
             raise

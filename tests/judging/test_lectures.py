@@ -73,6 +73,24 @@ RIGHT = [
     *((text, "x**2", "x", "x=") for text in (
         "f(x) = x^2, f'(x) = 2x", r"f = x^2, \frac{df}{dx} = 2x", r"f(x) = x^2, \quad f^\prime(x) = 2x",
     )),
+    # the end of a sum, and a letter for the function of a network
+    *((text, "sum(y)*z", "z", "y=m z=") for text in (
+        r"\sum_{i=1}^m y_i", r"\sum_{i=0}^{m-1} y_i", r"\sum_{i=1}^N y_i",
+    )),
+    (r"2\sum_{i=1}^m(a_i^Tx-b_i)a_i", *OLS),
+    *((text, "sum(tanh(W@x))", "W", "W=m,n x=n") for text in (
+        r"\phi'(Wx) x^T", "f'(Wx) x^T", "phi'(W*x)*x'", r"(1-\phi(Wx)^2) x^T", r"\sigma'(Wx)x^\top",
+    )),
+    (r"\sum_i\phi'(w^Tx_i) x_i", "sum(sigmoid(X@w))", "w", "X=n,d w=d"),
+    # e that a text defines is no number
+    *((text, "x**2", "x", "x=") for text in ("e*x, e = 2", r"e x,\ e=2", "2*r*x, r = e/2, e = 2")),
+    # functions beside their arguments
+    *((text, "sin(x)**2", "x", "x=") for text in ("2sinxcosx", "sin2x", "2sinx cosx", "2 sin(x)cosx")),
+    *((text, "x*sin(x)", "x", "x=") for text in ("sinx + xcosx", "xcosx+sinx")),
+    *((text, "x*log(x)", "x", "x=") for text in ("lnx+1", "1+lnx")),
+    # 1 before a row, and squares that are lengths
+    *((text, "sum(A@x)", "A", "A=n,m x=m") for text in (r"1 x^\top", "1x'", r"1 \cdot 1x^\top")),
+    *((text, "norm(x)**4", "x", "x=n") for text in ("4 x^2 x", "4x²x", "4 |x|^2 x")),
     # names
     (r"\lambda\mathbf w-\sum_{n=1}^N\{t_n-\mathbf w^T\phi_n\}\phi_n", *BAYES),
     ("½(Σ⁻¹ − Σ⁻¹xxᵀΣ⁻¹)", *GAUSS),
@@ -89,6 +107,18 @@ RIGHT = [
     (r"s_i[i=j] - s_is_j, s=\mathrm{softmax}(x)", *SOFTMAX),
 ]  # fmt: skip
 WRONG = [
+    (r"2\sum_{i=1}^n(a_i^Tx-b_i)a_i", *OLS),
+    (r"\sum_{i=1}^{m-1} y_i", "sum(y)*z", "z", "y=m z="),
+    ("2*sum((A[i]@x-b[i])*A[i] for i in range(1, len(b)))", *OLS),
+    ("def g(x):\n  y = 2*x\n  if x > 0:\n    y = 3\n  return y", "x**2", "x", "x="),
+    (r"\sum_{i=1}^N\sum_{j=1}^N A_{ij}", "z*sum(A)", "z", "A=m,n z="),
+    (r"\phi(Wx) x^T", "sum(tanh(W@x))", "W", "W=m,n x=n"),
+    (r"(1-\sigma(Wx))\sigma(Wx) x^T", "sum(tanh(W@x))", "W", "W=m,n x=n"),
+    (r"2 x^\top", "sum(A@x)", "A", "A=n,m x=m"),
+    *((text, "sin(x)**2", "x", "x=") for text in ("sinxcosx", "cos2x", "2sin2x")),
+    # e that a text defines is no number
+    ("e*x, e = 3", "x**2", "x", "x="),
+    *((text, "norm(x)**4", "x", "x=n") for text in ("4x^2", "4 x^3", "4*x**2*x", "4*x*x**2")),
     ("0", "a@x", "x", "a=n x=n"),
     ("O", *OLS),
     (r"\frac{2}{n}Hx,\ H=I-\frac{1}{n^2}\mathbf 1\mathbf 1^\top", "mean((x-mean(x))**2)", "x", "x=n"),
@@ -122,10 +152,10 @@ WRONG = [
 
 
 UNREAD = [
-    ("2*sum((A[i]@x-b[i])*A[i] for i in range(1, len(b)))", OLS, r"range\(1, len\(b\)\)"),
-    ("2*sum((A[i]@x-b[i])*A[i] for i in range(0, len(b), 2))", OLS, "a sum over a loop runs over range"),
+    ("2*sum((A[i]@x-b[i])*A[i] for i in range(0, len(b), 2))", OLS, r"a loop runs over range\(n\)"),
+    ("2*sum((A[i]@x-b[i])*A[i] for i in range(len(b))", OLS, "'for i in range"),
     ("2*sum((A[i]@x-b[i])*A[i] for i in range(3))", OLS, "its size is a letter"),
-    ("def g(x):\n  y = 2*x\n  if x > 0:\n    y = 3\n  return y", ("sum(x**2)", "x", "x=n"), "statement 'if x > 0:'"),
+    ("def g(x):\n  y = 2*x\n  while x > 0:\n    y = 3\n  return y", ("sum(x**2)", "x", "x=n"), "'while x > 0:'"),
     ("y = A'(Ax-b); y = 2y; y", ("norm(A@x-b)**2/2", "x", "A=m,n x=n b=m"), "y is defined twice"),
     (r"2A^\top(Ax-b), b = 0", OLS, "b is a symbol of the function"),
     (r"-kq\mathbf r/r^3, r=\|\mathbf r\|", ("k*q/norm(r)", "r", "r=3 k= q="), "r is a symbol of the function"),
@@ -189,3 +219,11 @@ def test_a_text_whose_shapes_fit_at_one_size_alone_is_not_right():
     found = sg.judge("a.reshape(-1,1) @ b.reshape(1,1)", of="a@X@b", wrt="X", shapes="a=m b=n X=m,n")
     assert found.verdict == "UNDECIDED"
     assert found.notes == ["the text has a value where n is 1 alone; its shapes fit at no other size."]
+
+
+def test_a_letter_at_which_a_sum_ends_is_said():
+    found = sg.judge(r"\sum_{i=1}^N y_i", of="sum(y)*z", wrt="z", shapes="y=m z=")
+    assert found.notes == ["N, at which a sum ends, is read as m."]
+    found = sg.judge(r"2\sum_{i=1}^n(a_i^Tx-b_i)a_i", of=OLS[0], wrt="x", shapes=OLS[2])
+    assert "the sum over i ends at n, and what it adds up has m entries along i" in found.diagnosis.sentence
+    assert sg.judge(r"\phi'(Wx)x^T", of="sum(tanh(W@x))", wrt="W").notes == [r"\phi is read as tanh."]

@@ -8,6 +8,14 @@ from symgrad.errors import FormulaError
 class ProductMisfit(FormulaError):
     """Operands whose shapes have no product, sum or function in the order in which they stand."""
 
+    advice = "a transpose, the order of factors, or ⊙"
+
+
+class LimitMisfit(ProductMisfit):
+    """A sum that ends at another size than what it adds up has."""
+
+    advice = "the size at which the sum ends"
+
 
 class TwoMeanings(FormulaError):
     """A text that is read in two ways, of which neither is more usual."""

@@ -13,7 +13,7 @@ from symgrad.formula.reading.called import called
 from symgrad.formula.reading.families import Family
 from symgrad.formula.reading.indices import Indexed, identity
 from symgrad.formula.reading.people.entries import basis
-from symgrad.formula.reading.people.functions import ENTRYWISE, commutation, factorial
+from symgrad.formula.reading.people.functions import ENTRYWISE, commutation, density, factorial
 from symgrad.formula.reading.people.indices import subscript, subscript_letters
 from symgrad.formula.reading.people.tokens import TURNED
 from symgrad.formula.reading.text import plain_value
@@ -235,11 +235,6 @@ def _special(function: Callable[..., Any]) -> Callable[[Any, str], Any]:
     return rule
 
 
-def _density(x: Term) -> Any:
-    """The density of the normal distribution."""
-    return op("div", op("exp", op("div", op("neg", op("mul", x, x)), 2)), op("sqrt", op("mul", 2, as_term(PI))))
-
-
 def _iverson(r: Any, text: str) -> Any:
     before, r.inside = r.inside, []
     found = _listed(r, "]")
@@ -355,8 +350,8 @@ PEOPLE: dict[str, Callable[[Any, str], Any]] = {
     "B": _special(ENTRYWISE["beta"]),
     r"\overline": _conjugate,
     r"\chi": lambda r, text: indicator(r) if _has_condition(r.tokens) else _not_a_symbol(r, text),
-    r"\phi": _special(_density),
-    r"\varphi": _special(_density),
+    r"\phi": _special(density),
+    r"\varphi": _special(density),
     "[": _iverson,
     "(": _tuple,
     r"\delta": _delta,
@@ -402,6 +397,7 @@ def _clamp(r: Any, args: list[Any]) -> Any:
 NAMED: dict[str, tuple[int, Callable[[Any, list[Any]], Any]]] = {
     **{name: (1, _along(name)) for name in ("softmax", "log_softmax", "logsumexp")},
     **dict.fromkeys(("clip", "clamp"), (3, _clamp)),
+    "where": (3, lambda r, args: r.entrywise(lookup("where"), *args)),
     "step": (1, lambda r, args: r.entrywise(lookup("step"), args[0], Value("s", number(0)))),
     "cross": (2, lambda r, args: r.across(*args)),
     "kron": (2, lambda r, args: r.crossed(*args)),

@@ -16,6 +16,7 @@ from symgrad.formula.reading.values import diag, op, pseudo_inverse, vec
 from symgrad.formula.term import (
     Term,
     apply,
+    as_term,
     constant_value,
     full,
     number,
@@ -27,6 +28,7 @@ from symgrad.formula.term import (
 from symgrad.op import FRONTS, TABLE, lookup
 from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.indexing.getitem import static_index
+from symgrad.ops.rules.constants import PI
 from symgrad.ops.shapes.shaping import resolve_shape
 from symgrad.ops.shapes.sizes import product_size
 
@@ -216,6 +218,16 @@ def _appended(axis: int) -> Callable[..., Any]:
     return call
 
 
+def _along(name: str, axis: int) -> Callable[..., Any]:
+    """R's sums and means of rows or columns."""
+    return lambda a: FRONTS[name].call(a, axis)
+
+
+def density(x: Term) -> Any:
+    """The density of the normal distribution."""
+    return op("div", op("exp", op("div", op("neg", op("mul", x, x)), 2)), op("sqrt", op("mul", 2, as_term(PI))))
+
+
 def factorial(k: Term) -> Term:
     """``k!``, by the gamma function."""
     return op("exp", op("lgamma", op("add", k, 1)))  # type: ignore[no-any-return]
@@ -269,6 +281,7 @@ ENTRYWISE: dict[str, Callable[..., Any]] = {
     "coth": _reciprocal("tanh"),
     "gamma": lambda a: op("exp", op("lgamma", a)),
     "factorial": factorial,
+    "normpdf": density,
     "beta": lambda a, b: op("exp", op("lgamma", a) + op("lgamma", b) - op("lgamma", a + b)),
     **{name: _elementwise(name) for name in ("log", "exp", "sqrt", "sign", "softplus", "relu", "sigmoid", "square")},
 }
@@ -312,6 +325,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "crossprod": lambda a, b=None: _dot(a.T, a if b is None else b),
     "tcrossprod": lambda a, b=None: _by_transpose(a, a if b is None else b),
     "len": lambda a: size_letter(a.shape[0]),
+    "ncol": lambda a: size_letter(a.shape[1]),
     "power": lambda a, b: lookup("pow")(a, b),
     "Pow": lambda a, b: lookup("pow")(a, b),
     "Add": _folded("add"),
@@ -336,6 +350,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": lambda a, *rest, **params: FRONTS["minimum"].call(a, *rest) if rest else FRONTS["amin"].call(a, **params),
     "size": lambda a, axis=None: size_product(a.shape) if axis is None else size_letter(a.shape[static(axis)]),
     "diagflat": diag,
+    **{f"row{name}s": _along(name.lower(), 1) for name in ("Sum", "Mean")},
+    **{f"col{name}s": _along(name.lower(), 0) for name in ("Sum", "Mean")},
     "cof": lambda a: op("mul", _square("det")(a), _square("inv")(a).T),
     "adj": lambda a: op("mul", _square("det")(a), _square("inv")(a)),
     "sym": lambda a: op("div", op("add", a, a.T), 2),

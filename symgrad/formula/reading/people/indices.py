@@ -84,12 +84,16 @@ def _shift(tokens: Any) -> int:
 
 
 class Range(NamedTuple):
-    """The index of a sum: how many entries it leaves out at both ends; ``last`` is the number that it runs to."""
+    """The index of a sum: how many entries it leaves out at both ends; ``last`` is the number that it runs to.
+
+    ``size`` is the letter that it runs to, or to so many entries before.
+    """
 
     letter: str
     first: int = 0
     after: int = 0
     last: int | None = None
+    size: str = ""
 
 
 class Limits(NamedTuple):
@@ -154,8 +158,8 @@ def limits(r: Any) -> Limits:
                 )
             while tokens.peek() not in ("}", ""):
                 tokens.take()
-    after, last = _upper(r, base) if tokens.found("^") else (0, None)
-    ranges = tuple(Range(letter, first, after, last) for letter, first in found.items())
+    end = _upper(r, base) if tokens.found("^") else ()
+    ranges = tuple(Range(letter, first, *end) for letter, first in found.items())
     return Limits(ranges, tuple(conditions), where)
 
 
@@ -175,20 +179,21 @@ def _such_that(r: Any, letters: Iterable[str]) -> Any:
     return made
 
 
-def _upper(r: Any, base: int) -> tuple[int, int | None]:
-    """How many entries the limit above a sum leaves out at the end, or the number that it is."""
+def _upper(r: Any, base: int) -> tuple[int, int | None, str]:
+    """How many entries the limit above a sum leaves out at the end, or the number that it is, and its letter."""
     tokens = r.tokens
     tokens.expect("{")
     if tokens.kind == "number":
         last = int(tokens.take())
         tokens.expect("}")
-        return 0, last + 1 - base
-    if not tokens.take():
+        return 0, last + 1 - base, ""
+    size = tokens.take()
+    if not size:
         raise tokens.error("the limit of the sum has no end")
     off = _shift(tokens)
     if not tokens.found("}"):
         raise tokens.error("the limit of a sum is a letter or a number, or n-1")
-    return max(0, base - 1 - off), None
+    return max(0, base - 1 - off), None, size
 
 
 def _is_index(text: str) -> bool:
@@ -209,6 +214,8 @@ def sizes_of_indices(r: Any, wanted: tuple[Any, ...] | None) -> dict[str, Any]:
             for letter, size in zip(row, mark, strict=False):
                 if letter:
                     sizes.setdefault(letter, size)
+    for letter, size in _stated_ends(r):
+        sizes.setdefault(letter, size)
     free = alphabetical({*sizes, *(x for pair in same for x in pair)} - bound)
     if wanted is not None and len(free) == len(wanted):
         for letter, size in zip(free, wanted, strict=True):
@@ -220,6 +227,17 @@ def sizes_of_indices(r: Any, wanted: tuple[Any, ...] | None) -> dict[str, Any]:
                 sizes.setdefault(a, known)
                 sizes.setdefault(b, known)
     return sizes
+
+
+def _stated_ends(r: Any) -> Iterator[tuple[str, str]]:
+    r"""The letters of sums from 1 to a size of the symbols, ``\sum_{i=1}^n``, with that size."""
+    words = [text for _, text, _ in r.tokens.items]
+    for k in range(len(words) - 7):
+        head = words[k + 1 : k + 5] if words[k + 4] == "}" else words[k + 1 : k + 7]
+        end = words[k + 1 + len(head) : k + 5 + len(head)]
+        plain = words[k] in SUMS and head[:2] == ["_", "{"] and head[3:] in (["}"], ["=", "1", "}"])
+        if plain and end[:2] == ["^", "{"] and end[3:] == ["}"] and end[2] in r.letters:
+            yield head[2], end[2]
 
 
 def sizes_of_limits(r: Any) -> dict[str, Any]:

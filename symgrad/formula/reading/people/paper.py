@@ -23,7 +23,7 @@ INDICES = tuple("ijklmnpqrst")
 """Letters that are indices where such a word has one of them."""
 IN_LATEX = {
     "·": r"\cdot", "@": r"\cdot", ".*": r"\entry", "⊙": r"\odot", "./": r"\ratio", "−": "-", "′": "'",
-    "⋅": r"\cdot", "×": r"\times", "∘": r"\odot", "⊗": r"\otimes", "‖": r"\|", "∥": r"\|",
+    "⋅": r"\cdot", "×": r"\times", "∘": r"\odot", "⊗": r"\otimes", "∖": r"\under", "‖": r"\|", "∥": r"\|",
     "⟨": r"\langle", "⟩": r"\rangle",
     "<=": r"\le", ">=": r"\ge", "!=": r"\ne", "==": "=", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "&": r"\wedge",
     "%": r"\bmod", "⌊": r"\lfloor", "⌋": r"\rfloor", "⌈": r"\lceil", "⌉": r"\rceil",

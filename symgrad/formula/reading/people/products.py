@@ -34,6 +34,7 @@ class Products(_TexReader):
     inside: list[str]
     misfit: str | None
     repeated: bool
+    inverse: Callable[[Any], Any]
     others: dict[str, Any]
 
     @property
@@ -51,6 +52,7 @@ class Products(_TexReader):
     def juxtaposed(self) -> Any:
         """Factors side by side, with the signs of products between them."""
         tokens = self.tokens
+        one = self._is_one()
         out = self.summed() if tokens.peek() in SUMS else self.signed()
         while not self.closing():
             if tokens.found("/"):
@@ -64,17 +66,24 @@ class Products(_TexReader):
             sign = tokens.take() if tokens.peek() in _BETWEEN else ""
             if sign == r"\otimes" and self.others.get("loose"):
                 return self.crossed(out, self.juxtaposed())
-            if not sign and out.kind in ("m", "r") and self._is_one():
+            before, one = one and not sign, self._is_one()
+            if not sign and out.kind in ("m", "r") and one:
                 tokens.take()
                 right = KINDS["ones"](self, r"\mathbf{1}")
             else:
                 right = self.summed() if tokens.peek() in SUMS else self.signed()
+            if before and right.kind == "r":  # 1 xᵀ
+                right = self.times(KINDS["ones"](self, r"\mathbf{1}"), right)
             while sign == r"\cdot" and out.kind == right.kind == "v" and tokens.found(r"\times"):
                 right = self.across(right, self.signed())  # a · b × c is a · (b × c)
-            if sign == r"\otimes" or (sign == r"\cdot" and out.kind == right.kind == "v"):
+            if sign == r"\cdot" and out.kind == "v" and right.kind == "m":
+                out = self.times(transposed(right), out)  # NumPy's x @ A, which is a column, too
+            elif sign == r"\otimes" or (sign == r"\cdot" and out.kind == right.kind == "v"):
                 out = self.crossed(out, right) if sign == r"\otimes" else self.times(transposed(out), right)
             elif sign in (r"\entry", r"\ratio"):
                 out = self.entrywise(lookup("mul" if sign == r"\entry" else "div"), out, right)
+            elif sign == r"\under":
+                out = self.times(self.inverse(out), right)
             elif sign in (r"\star", r"\pair", r"\firm"):
                 out = self.starred(out, right, sign)
             else:
@@ -82,7 +91,7 @@ class Products(_TexReader):
         return self.implied_sum(out)
 
     def _is_one(self) -> bool:
-        r"""Whether a plain 1 comes, which is a column of ones beside a matrix, as in ``X^\top 1``."""
+        r"""Whether a plain 1 comes, which is a column of ones beside a matrix, as in ``X^\top 1``, or before a row."""
         return (
             not self.others.get("numbers")
             and self.tokens.kind == "number"
@@ -205,7 +214,7 @@ class Products(_TexReader):
             raise self.tokens.error(f"this does not fit: {said(error)}", ProductMisfit) from None
 
 
-_BETWEEN = (r"\cdot", r"\times", r"\star", r"\pair", r"\firm", r"\entry", r"\ratio", r"\otimes")
+_BETWEEN = (r"\cdot", r"\times", r"\star", r"\pair", r"\firm", r"\entry", r"\ratio", r"\otimes", r"\under")
 RELATIONS = ("=", r"\ne", "<", r"\le", ">", r"\ge")
 _ENDS = (
     ")", "}", "]", "&", ",", ";", ".", "", r"\\", "+", "-", r"\odot", r"\oslash", r"\bmod", r"\wedge", r"\vee", ":",

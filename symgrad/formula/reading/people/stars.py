@@ -16,6 +16,7 @@ from symgrad.formula.reading.people.functions import entrywise_function
 from symgrad.formula.reading.text import power
 from symgrad.formula.term import Term
 from symgrad.op import lookup
+from symgrad.ops.calls.naming import SPACES
 
 Items = list[tuple[str, str, int]]
 
@@ -110,6 +111,10 @@ def _power(base: Term, exponent: Any) -> Any:
 
 
 LARGEST_POWER = 64
-INFIXES = {f"{PRODUCT} *": (6, _between(((2, 1), (1, 2), (2, 2)))), f"{ENTRY} *": (6, _between(((2, 1), (1, 2))))}
+INFIXES = {
+    f"{PRODUCT} *": (6, _between(((2, 1), (1, 2), (2, 2)))),
+    f"{ENTRY} *": (6, _between(((2, 1), (1, 2)))),
+    "∖": (6, lambda left, right: SPACES["linalg"]["solve"](left, right) if left.ndim else right / left),  # MATLAB's
+}
 POWERS = {f"{PRODUCT} **": _power, f"{ENTRY} **": power}
 """What the reader of NumPy's notation does at these signs."""

@@ -2,15 +2,15 @@ r"""Sums and products over indices, ``\sum_{i=1}^{n-1} x_i x_{i+1}``, for :mod:`
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from symgrad.errors import FormulaError, ShapeError
 from symgrad.formula.reading.families import Family
 from symgrad.formula.reading.indices import Indexed
-from symgrad.formula.reading.misfits import ProductMisfit, said
+from symgrad.formula.reading.misfits import LimitMisfit, ProductMisfit, said
 from symgrad.formula.reading.people.entries import cropped, related
-from symgrad.formula.reading.people.indices import SUMS, Limits, limits
+from symgrad.formula.reading.people.indices import SUMS, Limits, Range, limits
 from symgrad.formula.reading.values import Value, entrywise, op
 from symgrad.op import lookup
 
@@ -91,7 +91,8 @@ def limited(r: Any, found: Any, within: Limits, nothing: int) -> Any:
     r"""What a sum is taken of, for the indices between the limits; ``nothing`` where ``j \ne i`` fails."""
     for x in within.ranges if isinstance(found, (Indexed, Family)) else ():
         low, high = r.shifts.pop(x.letter, (0, 0))
-        size: Any = r.index_sizes.get(x.letter)
+        size: Any = _entries_along(found, x.letter, r.index_sizes)
+        _settle_end(r, x, size)
         if x.last is not None and not isinstance(size, int):
             raise r.tokens.error(f"the sum over {x.letter} ends at a number, and its size is a letter")
         end = x.after if x.last is None else size - x.last
@@ -104,6 +105,27 @@ def limited(r: Any, found: Any, within: Limits, nothing: int) -> Any:
             raise r.tokens.error(f"the size of the index {a} is not known; state shape= or shapes=")
         found = _where(related(size, a, relation, b), found, nothing)
     return found if within.where is None else _where(within.where, found, nothing)
+
+
+def _entries_along(found: Indexed | Family, letter: str, known: Mapping[str, Any]) -> Any:
+    """How many entries what is summed has along an index; of one that it has not, as far as the text tells."""
+    entries = found.entries if isinstance(found, Family) else found
+    here = (n for t, row in entries.operands for x, n in zip(row, t.shape, strict=True) if x == letter)
+    return next(here, known.get(letter))
+
+
+def _settle_end(r: Any, x: Range, size: Any) -> None:
+    """Refuse a sum that ends at another size than its index has; a letter that is none means one size in a text.
+
+    A function whose shapes were found by trying has no say in the letters of its sizes.
+    """
+    if r.asked or not x.size:
+        return
+    end = x.size if x.size in r.letters else r.limits.setdefault(x.size, size)
+    if size in r.letters and end != size:
+        said = x.size if end == x.size else f"{x.size}, which is {end} at another place"
+        problem = f"the sum over {x.letter} ends at {said}, and what it adds up has {size} entries along {x.letter}"
+        raise r.tokens.error(problem, LimitMisfit)
 
 
 def _where(kept: Any, found: Any, nothing: int) -> Any:

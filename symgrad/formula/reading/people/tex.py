@@ -66,11 +66,15 @@ def read_tokens(tokens: Tokens, table: dict[str, Term], shape: tuple[Any, ...] |
 
 
 class Inner(NamedTuple):
-    """A term; which entries of the whole it is where shifted indices leave out the ends; whether it is a row."""
+    """A term; which entries of the whole it is where shifted indices leave out the ends; whether it is a row.
+
+    ``ends`` are the letters at which sums end that are no sizes of the symbols, with the sizes that they are.
+    """
 
     term: Term
     cut: tuple[slice, ...] | None = None
     row: bool = False
+    ends: tuple[tuple[str, Any], ...] = ()
 
 
 def read_inner(tokens: Tokens, table: dict[str, Term], shape: tuple[Any, ...] | None, **readings: Any) -> Inner:
@@ -84,15 +88,16 @@ def read_inner(tokens: Tokens, table: dict[str, Term], shape: tuple[Any, ...] | 
         if str(error).startswith("cannot read"):
             raise
         raise main.tokens.error(said(error), ProductMisfit) from None
+    ends = tuple((letter, size) for letter, size in main.limits.items() if letter not in main.letters and size)
     if cut is not None or found.kind == "whole":
-        return Inner(found.term, cut)
+        return Inner(found.term, cut, ends=ends)
     if (
         found.kind in _OPEN
         or is_zero(found)
         or (shape is not None and [s for s in shape if s != 1] == list(found.term.shape))
     ):
-        return Inner(settled(found, shape), row=found.kind == "r")
-    return Inner(found.term, row=found.kind == "r")
+        return Inner(settled(found, shape), row=found.kind == "r", ends=ends)
+    return Inner(found.term, row=found.kind == "r", ends=ends)
 
 
 class PeopleReader(Products):
@@ -126,6 +131,7 @@ class PeopleReader(Products):
         self.inside: list[str] = []
         self.shifts: dict[str, tuple[int, int]] = {}
         self.firsts: dict[str, int] = {}
+        self.limits: dict[str, Any] = {}  # what sizes the letters are at which sums end
         self.known: list[tuple[list[str], Value]] = []
         self.rows: list[tuple[list[str], Value]] = []
         self.defined: list[Defined] = []
@@ -154,6 +160,7 @@ class PeopleReader(Products):
         def reader_of(right: Tokens) -> PeopleReader:
             reader = PeopleReader(right, table, **readings)
             reader.known, reader.rows, reader.defined = [*self.known], self.rows, self.defined
+            reader.limits = self.limits
             reader.measured()
             return reader
 
@@ -170,7 +177,10 @@ class PeopleReader(Products):
         values = [(name, right) for left, right in values if (name := self.name_defined(left, right, reader_of))]
         while values:
             late: list[tuple[list[str], Tokens]] = []
-            for left, right in values:
+            names = [left for left, _ in values]
+            free = [row for row in values if not _names_any(row[1], [name for name in names if name != row[0]])]
+            late += [row for row in values if free and row not in free]
+            for left, right in free or values:
                 try:
                     self.named_value(left, reader_of(right).whole())
                     right.end()
@@ -497,6 +507,12 @@ class PeopleReader(Products):
                 f"a square matrix is needed here, not an array of shape {tuple(a.term.shape)}", ProductMisfit
             )
         return a.term  # type: ignore[no-any-return]
+
+
+def _names_any(tokens: Tokens, names: Iterable[list[str]]) -> bool:
+    """Whether a definition has one of some names in it, which may be a constant elsewhere, as ``e`` is."""
+    words = [text for _, text, _ in tokens.items]
+    return any(name == words[k : k + len(name)] for name in names for k in range(len(words)))
 
 
 _WITH_INDEX = {0: zeros, 1: indicator}

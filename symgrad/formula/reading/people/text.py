@@ -19,7 +19,9 @@ from symgrad.formula.printing.names import GREEK, name_latex
 from symgrad.formula.reading.called import called
 from symgrad.formula.reading.misfits import ProductMisfit, TwoMeanings, said
 from symgrad.formula.reading.people.clauses import Side, cut, is_name, main_piece
+from symgrad.formula.reading.people.dialects import LEFT_DIVISION
 from symgrad.formula.reading.people.functions import ATTRIBUTES, ENTRYWISE, FUNCTIONS, function, joined
+from symgrad.formula.reading.people.generators import MODULES
 from symgrad.formula.reading.people.names import CALLED
 from symgrad.formula.reading.people.paper import (
     FRACTION,
@@ -53,15 +55,13 @@ _SMALL = f"{RAISED}|{LOWERED}|{FRACTION}"
 TOKEN = re.compile(
     rf"\s*(?:(?P<fraction>{FRACTION})|(?P<infinite>_?∞)"
     r"|(?P<number>(?:\d+(?:_\d+)*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)"
+    r"|(?P<below>_\{[^{}]*\})"
     rf"|(?P<name>(?!{_SMALL})[^\W\d](?:(?!{_SMALL})[\w\u0302-\u0307])*)"
     r"|(?P<text>'[a-z]{2,12}\d*'|'[a-zA-Z]+(?:,[a-zA-Z]+)+'|'[a-zA-Z]+(?:\s*,\s*[a-zA-Z]+)*\s*->\s*[a-zA-Z]*'|\"[^\"]*\")"
     rf"|(?P<raised>{RAISED}+)"
     rf"|(?P<lowered>{LOWERED}+)"
-    r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⌊⌋⌈⌉⊙·−√∛‖∥∑∏∘⋅×⊗⟨⟩≤≥≠′!]))"
+    r"|(?P<sign>\*\*|//|<=|>=|==|!=|\.\*|\./|\.\^|\.\.\.|\|\||[-+*/%@()\[\],:;.&|~<>=^'⌊⌋⌈⌉⊙·−√∛‖∥∑∏∘⋅×⊗∖⟨⟩≤≥≠′!]))"
 )
-MODULES = {
-    "np", "numpy", "torch", "jnp", "jax", "sg", "sympy", "sp", "scipy", "linalg", "math", "special", "F", "nn", "tf",
-}  # fmt: skip
 
 
 def tokenize(text: str, names: Container[str] = ()) -> PeopleTokens:
@@ -383,6 +383,8 @@ def _translated(tokens: PeopleTokens, table: dict[str, Term]) -> PeopleTokens:
             k += 1
         elif kind in ("raised", "lowered"):
             out += in_braces(kind, text, place)
+        elif kind == "below":
+            out += [("number" if sign.isdigit() else "char", sign, place) for sign in ("_", *text[1:])]
         elif text == "*" and [i[1] for i in out[-1:]] == ["^"]:
             out.append(("char", r"\ast", place))
         elif text in ("**", "^", ".^"):
@@ -462,7 +464,14 @@ def _name(text: str, place: int, following: str, table: dict[str, Term]) -> list
     ]
     if None not in side_by_side:
         return [("char", str(c), place + j) for j, c in enumerate(side_by_side)]
-    factors = next((k for k in range(1, len(text)) if text[k - 1] not in table or _is_function(text[k:], following)), 0)
+    bare = _bare_call(text, table)
+    if bare:
+        digits = _DIGITS.match(text, len(bare))[0]  # type: ignore[index]
+        rest = len(bare) + len(digits)
+        number_after = [("number", digits, place + len(bare))] * bool(digits)
+        return [*_name(bare, place, " ", table), *number_after, *_name(text[rest:], place + rest, following, table)]
+    factors = next((k for k in range(1, len(text)) if text[k - 1] not in table or _is_function(text[k:], following)
+                    or _bare_call(text[k:], table)), 0)  # fmt: skip
     if factors and all(c in table for c in text[:factors]):
         one_by_one = [("char", c, place + j) for j, c in enumerate(text[:factors])]
         return one_by_one + _name(text[factors:], place + factors, following, table)
@@ -477,6 +486,17 @@ def _spelled(text: str, table: Mapping[str, Any]) -> str | None:
 def may_be_bare(name: str) -> bool:
     """Whether the name of a function may stand before its argument without brackets, as in ``sin x`` and ``ln x``."""
     return len(name) > 2 or name in ("ln", "tr", "Tr")
+
+
+def _bare_call(text: str, table: Mapping[str, Any]) -> str:
+    """The function at the start of a name that is one and its argument, as in ``cosx``, ``sin2x`` and ``sinxcosx``."""
+    for k in range(len(text) - 1, 1, -1):
+        head, rest = text[:k], text[k:].lstrip("0123456789")
+        if may_be_bare(head) and _is_function(head, "("):
+            symbols = sum(1 for _ in itertools.takewhile(table.__contains__, rest))
+            if symbols and (symbols == len(rest) or any(_bare_call(rest[j:], table) for j in range(1, symbols + 1))):
+                return head
+    return ""
 
 
 def _is_function(text: str, following: str) -> bool:
@@ -504,7 +524,7 @@ def leaves_open(text: str) -> bool:
 
 def is_latex(text: str) -> bool:
     """Whether a text is LaTeX rather than plain."""
-    return "\\" in text or "_{" in text or "^{" in text
+    return "\\" in LEFT_DIVISION.sub("", text) or "_{" in text or "^{" in text
 
 
 def position(error: Exception) -> float:

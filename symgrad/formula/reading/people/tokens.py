@@ -81,7 +81,9 @@ OPERATORS = {
     "det": "det", "avg": "mean", "exp": "exp", "vec": "vec", "adj": "adj", "adjugate": "adj", "Heaviside": "step",
     "heaviside": "step", "pinv": "pinv", "kron": "kron", "Inverse": "inv", "Transpose": "transpose", "Trace": "trace",
     "Determinant": "det", "logistic": "sigmoid", "sigm": "sigmoid", "expit": "sigmoid", "cof": "cof", "sym": "sym",
-    "adjoint": "adj",
+    "adjoint": "adj", "ifelse": "where", "pmax": "maximum", "pmin": "minimum", "plogis": "sigmoid", "pnorm": "ndtr",
+    "normcdf": "ndtr", "qnorm": "ndtri", "norminv": "ndtri", "dnorm": "normpdf",
+    "length": "len", "nrow": "len", "numel": "size", "NROW": "len",
 }  # fmt: skip
 _TAKES = {r"\frac": 2, r"\sqrt": 1, "^": 1, "_": 1, r"\hat": 1, r"\bar": 1, r"\tilde": 1, r"\overline": 1, r"\dot": 1}
 

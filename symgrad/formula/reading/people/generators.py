@@ -1,0 +1,271 @@
+"""Python's generators and conditional expressions as formulas: ``sum_i^(n) (a_i)``, ``where(c, a, b)``."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from symgrad.errors import FormulaError
+from symgrad.formula.reading.people.paper import INDICES
+
+
+def refusal(node: ast.AST, advice: str = "") -> FormulaError:
+    """The error for what is no formula, with what is one."""
+    shown = ast.unparse(ast.fix_missing_locations(node)).splitlines()[0]
+    advice = advice or "a formula has definitions y = …, branches that return or assign, and loops that add up"
+    return FormulaError(f"cannot read a text with the statement {shown!r}; {advice}")
+
+
+def written(node: ast.expr, table: Mapping[str, Any]) -> str:
+    """The formula of an expression of Python; the array of a list is a sum over unit vectors."""
+    return ast.unparse(ast.fix_missing_locations(_Writer(node, table).visit(copy.deepcopy(node))))
+
+
+class _Writer(ast.NodeTransformer):
+    """Rewrites generators to indices; a piece of the formula stands as a name in the tree that is printed."""
+
+    def __init__(self, node: ast.expr, table: Mapping[str, Any]):
+        self.table = table
+        used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        used |= {*table, *(str(size) for t in table.values() for size in t.shape)}
+        self.free = (x for x in INDICES if x not in used)
+        self.letters: dict[str, str] = {}
+        self.members: dict[str, ast.expr] = {}
+        self.room: dict[str, tuple[int, int]] = {}  # how many entries are before the first and after the last one
+
+    def _anew(self, node: ast.expr) -> ast.expr:
+        """A rewritten copy."""
+        made: ast.expr = self.visit(copy.deepcopy(node))
+        return made
+
+    # ------------------------------------------------------------------------------------- conditions
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        parts = (node.test, node.body, node.orelse)
+        return ast.Call(ast.Name("where"), [self.visit(part) for part in parts], [])
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        values = [self.visit(value) for value in node.values]
+        sign = ast.BitAnd() if isinstance(node.op, ast.And) else ast.BitOr()
+        made: ast.expr = functools.reduce(lambda a, b: ast.BinOp(a, sign, b), values)
+        return made
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        values = [self.visit(value) for value in (node.left, *node.comparators)]
+        pairs = [ast.Compare(a, [sign], [b]) for a, sign, b in zip(values, node.ops, values[1:], strict=False)]
+        made: ast.expr = pairs[0]
+        for pair in pairs[1:]:
+            made = ast.BinOp(made, ast.BitAnd(), pair)
+        return made
+
+    # ------------------------------------------------------------------------------------- indices
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id in self.members:
+            return self._anew(self.members[node.id])
+        letter = self.letters.get(node.id)
+        return node if letter is None else ast.Name(f"({letter} - 1)")  # sums count from 1
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        size = self._size(node)
+        if size is not None:
+            return size
+        row = [self._index(x) for x in (node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])]
+        while row[1:] and row[-1] == ":":
+            row.pop()
+        if None in row or row == [":"]:
+            return self.generic_visit(node)  # type: ignore[return-value]
+        array = ast.unparse(self.visit(node.value))
+        return ast.Name(f"{array if array.isidentifier() else f'({array})'} _{{{','.join(map(str, row))}}} ")
+
+    def _index(self, node: ast.expr) -> str | None:
+        """An index of a generator, with what is added to it, or ``:`` for a whole axis; None for others."""
+        shift, whole = "", node
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)) and _is_whole(node.right):
+            shift, node = f"{'+' if isinstance(node.op, ast.Add) else '-'}{ast.unparse(node.right)}", node.left
+        if isinstance(node, ast.Slice) and not (node.lower or node.upper or node.step):
+            return ":"
+        if not isinstance(node, ast.Name):
+            return None
+        member = self.members.get(node.id)
+        letter = self.letters.get(member.id if isinstance(member, ast.Name) else node.id)
+        if letter and shift and -int(shift) > self.room[letter][0]:
+            raise refusal(whole, "at the first index this is the last entry in Python; begin the loop later")
+        if letter and shift and int(shift) > self.room[letter][1]:
+            raise refusal(whole, "at the last index there is no such entry; end the loop earlier")
+        return f"{letter}{shift}" if letter else None
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        size = self._size(node)
+        if size is not None:
+            return size
+        inner = node.args[0] if node.args else None
+        if isinstance(inner, (ast.GeneratorExp, ast.ListComp)) and name == "sum" and _is_first(node):
+            return self._sum(inner)
+        if isinstance(inner, ast.ListComp) and name in ("array", "asarray") and len(node.args) == 1:
+            return self.visit_ListComp(inner)
+        method = isinstance(node.func, ast.Attribute) and not node.keywords and name in _METHODS
+        if method and getattr(node.func.value, "id", "np") not in MODULES:  # type: ignore[attr-defined]
+            node = ast.Call(ast.Name(name), [node.func.value, *node.args], [])  # type: ignore[attr-defined]
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return self._size(node) or self.generic_visit(node)  # type: ignore[return-value]
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        raise refusal(node, "a generator is summed here, as in sum(x[i] for i in range(n))")
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        """The array of a list: its entries times unit vectors, a matrix for a list of lists."""
+        if "e" in self.table:
+            raise refusal(node, "an array that is given entry by entry is none where e is a symbol")
+        generators: list[ast.comprehension] = []
+        inner: ast.expr = node
+        while isinstance(inner, ast.ListComp) and len(inner.generators) == 1:
+            generators += inner.generators
+            inner = inner.elt
+        if isinstance(inner, ast.ListComp) or len(generators) > 2:
+            raise refusal(node, "a list has one for, and so has a list in it")
+        return self._total(generators, inner, basis=True)
+
+    def _sum(self, node: ast.GeneratorExp | ast.ListComp) -> ast.expr:
+        return self._total(node.generators, node.elt)
+
+    def _total(self, generators: list[ast.comprehension], value: ast.expr, basis: bool = False) -> ast.expr:
+        """The sum over the indices of generators, from the innermost one outwards."""
+        before = dict(self.letters), dict(self.members)
+        heads, letters = [], []
+        tests: list[ast.expr] = []
+        for generator in generators:
+            letter, end, more = self._over(generator)
+            letters.append(letter)
+            heads.append(f"sum_{letter}" + (f"^({end})" if end else ""))
+            tests += more
+        for test in reversed(tests):
+            value = ast.IfExp(test, value, ast.Constant(0))
+        text = ast.unparse(self._anew(value))
+        self.letters, self.members = before
+        if basis:
+            unit = f"e_{letters[0]}" if len(letters) == 1 else f"outer(e_{letters[0]}, e_{letters[1]})"
+            text = f"({text}) * {unit}"
+        for head in reversed(heads):
+            text = f"({head} ({text}))"
+        return ast.Name(text)
+
+    # ------------------------------------------------------------------------------------- ranges
+
+    def _over(self, generator: ast.comprehension) -> tuple[str, str, list[ast.expr]]:
+        """The index of a generator, the size at which it ends, and the conditions on it."""
+        target, over = generator.target, generator.iter
+        called = getattr(over.func, "id", "") if isinstance(over, ast.Call) else ""
+        args = over.args if isinstance(over, ast.Call) else []
+        name = getattr(target, "id", "")
+        own = called == "range" and name in INDICES and name not in {*self.table, *self.letters.values()}
+        letter = name if own else next(self.free, "")
+        if not letter:
+            raise refusal(over, f"a text has up to {len(INDICES)} indices")
+        index = ast.Name(f"{_INDEX}{letter}")
+        self.room[letter] = (_after(generator), 0)
+        self.letters[index.id] = letter
+        end, tests = "", list(generator.ifs)
+        if called == "range" and name:
+            end, more = self._range(over, index)
+            tests += more
+            self.letters[name] = letter
+            self.members.pop(name, None)
+            return letter, end, tests
+        pairs: list[tuple[ast.expr, ast.expr]] = [(target, ast.Subscript(over, index))]
+        names = target.elts if isinstance(target, ast.Tuple) else []
+        if called == "enumerate" and len(names) == 2 and len(args) == 1:
+            pairs = [(names[0], index), (names[1], ast.Subscript(args[0], index))]
+        elif called == "zip" and len(names) == len(args):
+            pairs = [(x, ast.Subscript(a, index)) for x, a in zip(names, args, strict=True)]
+        for x, member in pairs:
+            array = getattr(member, "value", index)
+            if not isinstance(x, ast.Name) or not isinstance(array, ast.Name):
+                raise refusal(over, "a loop is over range(n), over an array, or over zip(…) or enumerate(…) of arrays")
+            self.letters.pop(x.id, None)
+            self.members[x.id] = member
+        return letter, end, tests
+
+    def _range(self, over: Any, index: ast.Name) -> tuple[str, list[ast.expr]]:
+        """The end of a range, and conditions where it begins after 0 or ends at another index."""
+        if over.keywords or len(over.args) not in (1, 2):
+            raise refusal(over, "a loop runs over range(n) or range(a, n)")
+        low, high = (ast.Constant(0), *over.args) if len(over.args) == 1 else over.args
+        letter = self.letters[index.id]
+        before, after = self._ahead(low, 0), -self._ahead(high, 1)
+        self.room[letter] = (max(before, self.room[letter][0]), after)
+        tests: list[ast.expr] = []
+        if not (isinstance(low, ast.Constant) and low.value == 0):
+            tests.append(ast.Compare(index, [ast.GtE()], [low]))
+        if any(isinstance(n, ast.Name) and n.id in self.letters for n in ast.walk(high)):
+            return "", [*tests, ast.Compare(index, [ast.Lt()], [high])]
+        end = ast.unparse(self._anew(high))
+        if re.fullmatch(r"\d+|[a-zA-Z]( - \d+)?", end):
+            return end, tests
+        if _LENGTH.fullmatch(end):
+            return "", tests
+        raise refusal(over, "a loop ends at a size, such as n or len(x), or at another index")
+
+    def _ahead(self, node: ast.expr, side: int) -> int:
+        """What is added at least to 0, or to a size, in the end of a range that may be another index."""
+        more = 0
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)) and _is_whole(node.right):
+            more = int(ast.unparse(node.right)) * (1 if isinstance(node.op, ast.Add) else -1)
+            node = node.left
+        if isinstance(node, ast.Constant) and _is_whole(node) and not side:
+            return more + int(ast.unparse(node))
+        letter = self.letters.get(getattr(node, "id", ""))
+        if letter is None:
+            return more
+        before, after = self.room[letter]
+        return more + (-after - 1 if side else before)
+
+    def _size(self, node: ast.expr) -> ast.expr | None:
+        """The letter of ``len(x)``, ``x.size`` or ``x.shape[0]``, where the symbol has one there."""
+        found = _LENGTH.fullmatch(ast.unparse(ast.fix_missing_locations(node)))
+        symbol = self.table.get(found[1] or found[2] or found[3]) if found else None
+        axis = int(found[4] or 0) if found else 0
+        if symbol is None or axis >= symbol.ndim or (found and found[2] and symbol.ndim > 1):
+            return None
+        size = symbol.shape[axis]
+        return ast.Name(str(size)) if re.fullmatch(r"\w+", str(size)) else None
+
+
+_INDEX = "_index_"
+MODULES = {
+    "np", "numpy", "torch", "jnp", "jax", "sg", "sympy", "sp", "scipy", "linalg", "math", "special", "F", "nn", "tf",
+}  # fmt: skip
+"""Names before a point that say where a function is from."""
+_LENGTH = re.compile(r"len\((\w+)\)|(\w+)\.size|(\w+)\.shape\[(\d+)\]")
+
+
+_METHODS = ("sum", "mean", "dot", "trace")
+
+
+def _after(generator: ast.comprehension) -> int:
+    """From where on a condition such as ``if i > 0`` lets a range begin."""
+    starts = [0]
+    for test in generator.ifs:
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and _is_whole(test.comparators[0]):
+            same = getattr(test.left, "id", "") == getattr(generator.target, "id", "-")
+            bound = int(ast.unparse(test.comparators[0]))
+            starts += [bound + 1] * (same and isinstance(test.ops[0], ast.Gt))
+            starts += [bound] * (same and isinstance(test.ops[0], ast.GtE))
+    return max(starts)
+
+
+def _is_whole(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
+
+
+def _is_first(node: ast.Call) -> bool:
+    """Whether a sum is taken along the axis of its list."""
+    axes = [*node.args[1:], *(k.value for k in node.keywords if k.arg == "axis")]
+    return len(axes) == len(node.args) - 1 + len(node.keywords) and all(getattr(a, "value", 1) == 0 for a in axes)
