@@ -152,3 +152,34 @@ def test_a_length_is_a_term_and_stands_for_a_number(grad):
     report = check(scaled, grad, 0.3, 1.4, RNG.normal(size=6))
     assert report.mend is not None, report
     assert "len(y)" in report.mend.right or "len(z)" in report.mend.right, report
+
+
+def spread(la, lb, C):
+    a, b = np.exp(la), np.exp(lb)
+    return a @ C @ b + (a**2).sum() + (b**3).sum()
+
+
+def by_a_and_b(la, lb, C):
+    a, b = np.exp(la), np.exp(lb)
+    da = C @ b + 2 * a
+    db = C.T @ a + 3 * b**2
+    return da, db
+
+
+def test_the_same_factor_that_was_forgotten_for_two_arguments_takes_two_changes():
+    report = check(spread, by_a_and_b, RNG.normal(size=3), RNG.normal(size=4), RNG.normal(size=(3, 4)))
+    assert report.mend is not None, report
+    assert report.mend.also is not None, report
+
+
+def concentrated(kappa):
+    return np.log(np.sinh(kappa)) - np.log(kappa)
+
+
+def one_for_its_cosine(kappa):
+    return 1 / np.sinh(kappa) - 1 / kappa
+
+
+def test_a_derivative_of_a_function_of_the_text_is_a_factor():
+    report = check(concentrated, one_for_its_cosine, 2.5)
+    assert "np.cosh(kappa)" in report.mend.right, report

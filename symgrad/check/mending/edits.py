@@ -29,7 +29,7 @@ from symgrad.check.mending.spots import (
     words_of,
 )
 
-_TWINS = {
+TWINS = {
     name: twins.split()
     for name, twins in {
         "sin": "cos", "cos": "sin", "sinh": "cosh", "cosh": "sinh", "tan": "arctan", "tanh": "arctanh", "arctan": "tan",
@@ -42,6 +42,7 @@ _TWINS = {
         "len": "sum",
     }.items()
 }  # fmt: skip
+"""Functions that people write for each other: derivatives, inverses, and those of the same kind."""
 
 
 MOST_NAMES, MOST_PARTS = 40, 24
@@ -235,9 +236,9 @@ def _twins(spot: Spot, node: ast.Call) -> Iterator[str]:
     func, name = words_of(spot, node.func), called(node)
     keywords = {k.arg: f"{k.arg}={bare_words(spot, k.value)}" for k in node.keywords if k.arg}
     places = [bare_words(spot, a) for a in node.args]
-    if name in _TWINS and func.endswith(name):
+    if name in TWINS and func.endswith(name):
         every = ", ".join([*places, *keywords.values()])
-        yield from (f"{func[: -len(name)]}{twin}({every})" for twin in _TWINS[name])
+        yield from (f"{func[: -len(name)]}{twin}({every})" for twin in TWINS[name])
     if name in ("var", "std", "cov"):
         inside = [*places, *(words for key, words in keywords.items() if key not in ("ddof", "unbiased", "correction"))]
         for divisor in ("", "ddof=1", "unbiased=False", "correction=0", "ddof=0"):

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from symgrad.check.asking.arrays import as_array
+from symgrad.check.mending.edits import TWINS
 from symgrad.check.mending.routines import Routine
-from symgrad.check.mending.spots import Edit, Spot, enclosed, is_factor, is_operand, is_term, spots_of
+from symgrad.check.mending.spots import Edit, Spot, called, enclosed, is_factor, is_operand, is_term, spots_of
 
 FACTORS = (
     "inner derivative",
@@ -136,8 +137,18 @@ class Values:
         """Values that may be a factor, each once: variables, forms of them, numbers, and expressions of the text."""
         named = self._named()
         words = [form.format(*[name] * form.count("{}")) for form in _FORMS for name in named]
+        words += self._twins()
         bracketed = [w if w[-1] in ")]" and " " not in w.partition("(")[0] else f"({w})" for w in self._written()]
         yield from self._distinct([*words[: len(named)], *bracketed, *words[len(named) :], *_NUMBERS], named)
+
+    def _twins(self) -> list[str]:
+        """Calls of the functions that those in the text have as derivatives, or are mistaken for: a cosh for a sinh."""
+        calls = [s for s in spots_of(self.routine) if isinstance(s.node, ast.Call) and len(s.node.args) == 1]
+        pairs = ((s.node, twin) for s in calls for twin in TWINS.get(called(s.node), ()))
+        return [
+            f"{ast.unparse(node.func).removesuffix(called(node))}{twin}({ast.unparse(node.args[0])})"
+            for node, twin in pairs
+        ]
 
     def terms(self) -> Iterator[tuple[str, Any]]:
         """Values that may be a term: those, their means, and products of two or three, as in a softmax's derivative."""

@@ -99,7 +99,8 @@ class Search:
                     return self.found
                 if time.monotonic() > last or time.thread_time() > began + seconds:
                     break
-        return None
+        self.found = self._of_two(end)  # the same mistake may be made for two arguments
+        return self.found
 
     def _lines(self, kinds: set[str], missing: Sequence[Any]) -> Iterator[Change]:
         """Lines that were forgotten."""
@@ -194,7 +195,7 @@ class Search:
             for routine in found:
                 for rank, spots in self._by_rank(routine, took, shared).items():
                     ranked.setdefault(rank, []).append((routine, spots))
-            self._places = self._places or {rank: those for rank, those in ranked.items() if rank[1] < _UNKNOWN}
+            self._places = self._places or {rank: those for rank, those in ranked.items() if rank[1] != _UNKNOWN}
             for (_, those), self._likely in _stages(ranked):
                 for tries in zip_longest(*(_edits_of(routine, spots, self._likely) for routine, spots in those)):
                     yield from filter(None, tries)
