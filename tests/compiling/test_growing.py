@@ -45,6 +45,8 @@ VECTORS = {
     "from one": lambda x: (x**2 * np.arange(1, len(x) + 1)).sum(),
     "in steps": lambda x: (x**2 * (0.5 * np.arange(len(x)) - 2)).sum(),
     "backwards": lambda x: (x**2 * -np.arange(x.shape[0], dtype=float)).sum(),
+    "between two numbers": lambda x: (x**2 * np.linspace(-1, 2, len(x))).sum(),
+    "from 0 to 1": lambda x: (x**2 * sg.linspace(0, 1, x.shape[0], dtype=x.dtype)).sum(),
     "the mean": lambda x: (np.ones(len(x)) / len(x)) @ x**2,
     "single precision": lambda x: (x.float() ** 2 * np.ones(len(x), np.float32)).sum().double(),
 }
@@ -70,6 +72,17 @@ def checked(f, make):
 @pytest.mark.parametrize("name", VECTORS)
 def test_vectors_follow_the_size(name):
     checked(VECTORS[name], lambda k: rng.random(5 + k))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_between_two_have_their_dtype(dtype):
+    """And of one there is no step."""
+    slope = grad(lambda x: (x**2 * sg.linspace(2, -1.3, len(x), dtype=x.dtype)).sum())
+    program = sg.compile(slope, rng.random(5).astype(dtype)).program
+    for n in (5, 12, 50, 2, 1):
+        x = rng.random(n).astype(dtype)
+        assert program(x).dtype == dtype
+        np.testing.assert_allclose(program(x), slope(x).numpy(), rtol=0, atol=16 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("name", GRIDS)

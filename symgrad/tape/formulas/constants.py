@@ -222,7 +222,8 @@ def turned_about(view: Any) -> Recipe | None:
 def grown_recipe(values: Sequence[Any]) -> Recipe | None:
     """How arrays of several sizes were made, where one way makes all of them: one number, 1/n, even steps along axes.
 
-    ``values`` are one constant of a function in several runs; the recipe is for the first of them.
+    Or even steps between two numbers.  ``values`` are one constant of a function in several runs; the recipe is for the
+    first of them.
     """
     first = values[0]
     if first.dtype.kind not in "fi" or any(v.size < 2 or v.dtype != first.dtype for v in values):
@@ -230,7 +231,13 @@ def grown_recipe(values: Sequence[Any]) -> Recipe | None:
     for made in (_one_number(first), _share(first), _even(first)):
         if all(v.tobytes() == np.ascontiguousarray(_value(made(v.shape))).tobytes() for v in values):
             return made(first.shape)
-    return None
+    made = _between(first)
+    return made(first.shape) if first.ndim == 1 and all(_rounds(_value(made(v.shape)), v) for v in values) else None
+
+
+def _rounds(made: Any, value: Any) -> bool:
+    """Whether an array has the entries of another one up to a rounding or two: linspace has others in each library."""
+    return value.dtype.kind == "f" and bool(np.abs(made - value).max() <= 2 * np.spacing(np.abs(value).max()))
 
 
 Maker = Callable[[tuple[int, ...]], Recipe]
@@ -245,6 +252,19 @@ def _share(like: Any) -> Maker:
     """Arrays filled with 1/n for the n entries of their first axis."""
     ones: Maker = lambda shape: ("full", {"shape": shape, "value": 1, "dtype": like.dtype.name})  # noqa: E731
     return lambda shape: _recipe("div", ones(shape), ("number", {"value": Size(shape[0])}))
+
+
+def _between(like: Any) -> Maker:
+    """Even steps from the first entry to the last, as linspace makes them, however many; of one there is no step."""
+    start, stop = like.flat[0].item(), like.flat[-1].item()
+
+    def made(shape: tuple[int, ...]) -> Recipe:
+        found = _recipe("mul", ("number", {"value": stop - start}), counted(0, shape[0], np.dtype(float)))
+        found = _recipe("ratio", found, ("number", {"value": Size(shape[0]) - 1}))
+        found = _recipe("add", ("number", {"value": start}), found) if start else found
+        return found if like.dtype == np.float64 else _recipe("cast", found, dtype=like.dtype.name)
+
+    return made
 
 
 def _even(like: Any) -> Maker:
