@@ -102,6 +102,25 @@ FOLLOWED = {
 }  # fmt: skip
 
 
+BEYOND = {
+    "last rows": lambda A: A[-A.shape[1] :] ** 2,
+    "a row": lambda A: A[-A.shape[1]] ** 2,
+    "rolled": lambda A: A * A.roll(A.shape[1], 0) ** 2,
+}
+
+
+@pytest.mark.parametrize("case", BEYOND)
+def test_places_before_the_start_are_refused(case):
+    """As many rows as columns, counted from the end of fewer rows: the program took those from another end."""
+    f = BEYOND[case]
+    program = sg.compile(f, rng.random((6, 4))).program
+    for shape in ((6, 4), (7, 5)):
+        A = rng.random(shape)
+        np.testing.assert_allclose(program(A), f(sg.tensor(A)).numpy())
+    with pytest.raises(ValueError, match="holds where"):
+        program(rng.random((4, 6)))
+
+
 def variables(shapes):
     """Tensors called a, b …, and their names."""
     names = ["a", "b"][: len(shapes)]

@@ -96,22 +96,27 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
 
 
 def _moved(x: Any, shifts: tuple[Any, ...], dims: tuple[int, ...]) -> Any:
-    """Entries moved along axes; by numbers made of sizes, of which formulas have letters, one axis after the other."""
+    """Entries moved along axes; by numbers made of sizes, of which formulas have letters, as two parts of the axis."""
     rest = []
     for shift, axis in zip(shifts, dims, strict=True):
-        made = hasattr(shift, "is_behind") and getattr(x, "requires_grad", False) and abs(shift) <= shape_of(x)[axis]
-        if made:
-            x = _turned(x, axis, length_of(x, axis) + shift if shift.is_behind() else shift)
-        else:
+        cut = _turning_point(x, axis, shift)
+        if cut is None:
             rest.append((shift, axis))
+        else:
+            parts = ((cut, length_of(x, axis) - cut), (0, cut))
+            x = cat([narrow_op(x, dim=axis, start=start, length=length) for start, length in parts], axis)
     return roll_op(x, shifts=tuple(s for s, _ in rest), dims=tuple(a for _, a in rest)) if rest else x
 
 
-def _turned(x: Any, axis: int, shift: Any) -> Any:
-    """Entries moved by a number made of sizes, ``n // 2``: the last so many of an axis before the others."""
-    first = length_of(x, axis) - shift
-    parts = ((first, shift), (0, first))
-    return cat([narrow_op(x, dim=axis, start=start, length=length) for start, length in parts], axis)
+def _turning_point(x: Any, axis: int, shift: Any) -> Any:
+    """The entry that comes first where an axis is moved by ``n // 2``; None for plain numbers, and without history."""
+    size = length_of(x, axis)
+    if not (hasattr(shift, "is_behind") and getattr(x, "requires_grad", False) and -size <= shift <= size):
+        return None
+    back = shift.is_behind()
+    cut = shift * -1 if back else size - shift
+    left = size - cut if back else cut
+    return None if not hasattr(left, "is_behind") or left.is_behind() else cut
 
 
 @front("rot90")

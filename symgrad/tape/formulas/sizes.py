@@ -492,8 +492,7 @@ class _Made:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Whoever is sent a shape need not have this library; only the record of a graph keeps sizes as sizes.
-        return (self._plain, (self._plain(self),))
+        return (self._plain, (self._plain(self),))  # whoever is sent a shape need not have this library
 
     def __copy__(self) -> Self:
         return self
@@ -546,9 +545,15 @@ class Size(_Made, int):  # type: ignore[misc]  # rounding is noted
         """Whether it is below 0, as a place counted from the end is; noted where other sizes may change that."""
         below = int.__int__(self) < 0
         steps = ((name, o.is_behind() if o.__class__ is Size else o < 0) for name, o in self.steps)
-        if any("sub" in name or behind for name, behind in steps):
+        if any("sub" in name or behind for name, behind in steps) and not self.is_rest():
             _keep(Comparison("lt", self, 0, below))
         return below
+
+    def is_rest(self) -> bool:
+        """Whether it is what a part of a size leaves of it, ``n - n // 2``, which is never below 0."""
+        part: Any = self.steps[0][1] if len(self.steps) == 1 else None
+        cuts = {step[0] for step in part.steps if step != ("mul", -1)} if part.__class__ is Size else {"none"}
+        return cuts <= {"floor_divide", SHARE} and bool(part.factors == self.factors)
 
     def __int__(self) -> int:
         plain = int.__int__(self)

@@ -192,7 +192,11 @@ def _from_start(end: Any, n: Size) -> Any:
     """An end of a slice as a place from the start of its axis, where it is made of sizes and below 0: ``-(n // 2)``."""
     if end.__class__ is not Size or not is_written(end) or _behind(end, n) is not None:
         return end
-    return n + end if end.is_behind() else end
+    start = n + end if end.is_behind() else end
+    if start.__class__ is not Size:  # of too many steps
+        return end
+    start.is_behind()  # beyond the start of an axis a slice ends there
+    return start
 
 
 def _is_between(start: Any, stop: Any, n: Size) -> bool:
