@@ -149,6 +149,12 @@ def test_fourier_transforms(name: str) -> None:
         assert here == there, dtype
 
 
+@pytest.mark.parametrize("name", ["fftshift", "ifftshift"])
+def test_shifted_frequencies(name: str) -> None:
+    here, there = (getattr(t.fft, name)(t.ones(4, 5, requires_grad=True)).grad_fn.name() for t in (sg, torch))
+    assert here == there
+
+
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_cross_entropy(reduction: str, smoothing: float) -> None:

@@ -286,6 +286,7 @@ _RENAMED = {
     "MaxPool3DWithIndicesBackward0": "nn.functional.max_pool3d", "MulBackward1": "special.ndtr",
     "MvlgammaBackward0": "special.multigammaln", "PolygammaBackward1": "polygamma_",
     "PreluKernelBackward0": "nn.functional.prelu prelu", "RepeatBackward0": "tile",
+    "RollBackward0": "fft.fftshift fft.ifftshift",
     "RreluWithNoiseBackward0": "nn.functional.rrelu", "RreluWithNoiseBackward1": "nn.functional.rrelu_",
     "SegmentReduceBackward0": "segment_reduce", "SortBackward0": "msort", "SpecialI1Backward0": "special.i1",
     "SqueezeBackward1": "nn.functional.max_unpool1d", "TBackward0": "t", "TBackward1": "t_",
