@@ -135,8 +135,8 @@ _TYPES = {"bool": bool_, "float": float32, "int": int32}
 _MODULES = (
     "_C", "_dynamo", "_higher_order_ops", "amp", "array_api", "backends", "compiler", "cuda", "distributed",
     "distributions", "fft", "func", "futures", "implicit", "library", "linalg", "masked", "multiprocessing", "nn",
-    "optim", "overrides", "parallel", "profiler", "quasirandom", "return_types", "signal", "sparse", "special",
-    "testing", "types", "utils", "version",
+    "optim", "overrides", "parallel", "profiler", "quasirandom", "return_types", "serialization", "signal", "sparse",
+    "special", "testing", "types", "utils", "version",
 )  # fmt: skip
 
 

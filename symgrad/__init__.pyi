@@ -1046,6 +1046,7 @@ def selu(input: Operand) -> Tensor:
     """The self-normalising scale times elu (Klambauer et al. 2017)."""
 def selu_(input: Operand) -> Tensor:
     """``selu`` in place."""
+from symgrad import serialization as serialization
 from symgrad.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from symgrad.tensor.questions import set_default_device as set_default_device
 from symgrad.dtypes import set_default_dtype as set_default_dtype

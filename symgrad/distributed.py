@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from symgrad.absent import AbsentRoom
+
 
 def is_available() -> bool:
     """Whether there are groups of processes: no.
@@ -23,8 +25,12 @@ def is_initialized() -> bool:
 is_torchelastic_launched = is_nccl_available = is_gloo_available = is_mpi_available = is_initialized
 
 
+_REST: Any = AbsentRoom(
+    "torch.distributed",
+    "is not here: there are no groups of processes, and distributed.is_available() is False. parallel.grad takes the "
+    "gradients of a batch by several processes.",
+)
+
+
 def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"module 'symgrad.distributed' has no attribute {name!r}: there are no groups of processes here, and "
-        "distributed.is_available() is False. parallel.grad takes the gradients of a batch by several processes."
-    )
+    return getattr(_REST, name)

@@ -15,6 +15,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from symgrad.absent import AbsentRoom
 from symgrad.errors import ArgumentError
 
 REFEREE = "2.13.0"
@@ -27,15 +28,17 @@ class _Torch(ModuleType):
     __version__ = REFEREE
 
     def __getattr__(self, name: str) -> Any:
+        if name == "torch":
+            return self
         if name == "__all__":  # from torch import * gives functions, too; from symgrad import * does not
             ours = importlib.import_module("symgrad")
             public = (name for name in dir(ours) if not name.startswith("_") and hasattr(ours, name))
             return [name for name in public if not isinstance(getattr(ours, name), ModuleType)]
-        return (
-            elsewhere("symgrad", name)
-            if f"torch.{name}" in _ROOMS
-            else getattr(importlib.import_module("symgrad"), name)
-        )
+        if f"torch.{name}" in _ROOMS:
+            return elsewhere("symgrad", name)
+        if name in _NOT_HERE:
+            return _not_here(f"torch.{name}")
+        return getattr(importlib.import_module("symgrad"), name)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *dir(importlib.import_module("symgrad"))})
@@ -69,7 +72,7 @@ _FINDER: Any = _Finder()
 
 
 _ELSEWHERE = {
-    "symgrad": "_tensor functional serialization",
+    "symgrad": "_tensor functional",
     "symgrad.nn.modules": "nn.modules.channelshuffle nn.modules.distance nn.modules.flatten nn.modules.fold "
     "nn.modules.pixelshuffle nn.modules.upsampling",
     "symgrad.nn.modules.batchnorm": "nn.modules.instancenorm",
@@ -80,6 +83,26 @@ _ELSEWHERE = {
 """Rooms here, and the modules of torch whose classes and functions are there."""
 _ROOMS = {f"torch.{name}": room for room, names in _ELSEWHERE.items() for name in names.split()}
 _ROOMS["functorch"] = "symgrad.func.models"
+
+
+_NOT_HERE = {
+    "fx": "is not here: symgrad.from_fx reads a graph of torch.fx.",
+    "hub": "is not here: torch.load reads files of weights.",
+    "nn.parallel.scatter_gather": "is not here: there is one device.",
+    "onnx": "is not here: symgrad.compile writes files of programs.",
+}
+"""Rooms of torch that are not here, which packages import all the same."""
+_ABSENT: dict[str, ModuleType] = {}
+
+
+def _not_here(name: str) -> ModuleType | None:
+    """What stands for a room that is not here, or for one inside of it."""
+    for room, why in _NOT_HERE.items():
+        if name == f"torch.{room}" or name.startswith(f"torch.{room}."):
+            if name not in _ABSENT:
+                _ABSENT[name] = AbsentRoom(name, why)
+            return _ABSENT[name]
+    return None
 
 
 def elsewhere(room: str, name: str) -> Any:
@@ -96,6 +119,8 @@ def stand_in(name: str) -> Any:
         made = _Torch(name)
         made.__path__ = []
         return made
+    if (absent := _not_here(name)) is not None:
+        return absent
     ours = _ROOMS.get(name) or f"symgrad{name.removeprefix('torch')}"
     try:
         return importlib.import_module(ours)

@@ -202,7 +202,6 @@ def test_public_functions_can_be_pickled():
             lambda: sg.func.nothing,
             "it has LinearOperator, functional_call, functionalize, grad, grad_and_value, hessian",
         ),
-        (lambda: sg.distributed.all_reduce, r"parallel\.grad takes the gradients of a batch"),
         (lambda: sg.symeig, "use linalg.eigh"),
     ],
 )

@@ -57,6 +57,14 @@ from torch.nn.attention.flex_attention import flex_attention, create_block_mask
 import torch.multiprocessing as mp
 import torch.distributed as dist
 import functorch
+from torch.serialization import MAP_LOCATION, FILE_LIKE
+from torch.fx import GraphModule, wrap
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.distributed.tensor import DTensor
+import torch.distributed.rpc as rpc
+import torch.hub
+from torch.nn.parallel.scatter_gather import scatter
+from torch.utils.checkpoint import get_device_states, set_device_states
 """
 
 
@@ -74,6 +82,41 @@ print(dist.is_available(), mp.get_start_method() in mp.get_all_start_methods(), 
     )
     assert done.stdout.splitlines() == ["True True symgrad", "symgrad.nn.modules True True", "False True True"], done
     assert not done.stderr
+
+
+def test_what_is_not_here_can_be_named_and_says_so_when_called():
+    """Packages name graphs, process groups and optimisers in types and defaults that most programs never use."""
+    program = """
+import symgrad
+symgrad.install_as_torch()
+import torch, torch.fx, torch.hub, torch.distributed as dist
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.distributed.tensor import DTensor
+
+def f(x: torch.torch.Tensor, g: torch.fx.Graph = None) -> torch.fx.graph_module.GraphModule: ...
+
+print(isinstance(torch.ones(2), (DTensor, torch.fx.GraphModule)), dist.is_initialized(), hasattr(torch.fx, "_nothing"))
+for call in (lambda: torch.fx.symbolic_trace(f), lambda: make_fx(f), lambda: torch.fx.Graph(), lambda: dist.all_reduce(1),
+             lambda: torch.hub.load("a", "b")):
+    try:
+        call()
+    except NotImplementedError as error:
+        print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines() == [
+        "False False False",
+        "torch.fx.symbolic_trace is not here: symgrad.from_fx reads a graph of torch.fx.",
+        "torch.fx.experimental.proxy_tensor.make_fx is not here: symgrad.from_fx reads a graph of torch.fx.",
+        "torch.fx.Graph is not here: symgrad.from_fx reads a graph of torch.fx.",
+        "torch.distributed.all_reduce is not here: there are no groups of processes, and distributed.is_available() is "
+        "False. parallel.grad takes the gradients of a batch by several processes.",
+        "torch.hub.load is not here: torch.load reads files of weights.",
+    ], done
+    with pytest.raises(AttributeError):
+        sg.fx  # noqa: B018  (without the stand-in it is no name of this library)
 
 
 def test_modules_that_programs_name():

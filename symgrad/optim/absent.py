@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
-from symgrad.optim.optimizer import NoStep, Optimizer
+from symgrad.absent import AbsentRoom, absent_class
+from symgrad.optim.optimizer import Optimizer
 
+_WHY = "is torch's, which is not installed: pip install torch, or take the step yourself: {}."
 _ADAM = (
     "under no_grad(), for every p with its m and v of zeros, at step t: m.lerp_(p.grad, 0.1); "
     "v.mul_(0.999).addcmul_(p.grad, p.grad, value=0.001); "
@@ -26,26 +27,7 @@ _ROOMS = {"lr_scheduler": _RATES, "swa_utils": "under no_grad(), mean.lerp_(p, 1
 def absent(name: str) -> Any:
     """A class of this name that cannot be made, or a room of such; ``AttributeError`` for what torch has not."""
     if name in _ROOMS:
-        return _Room(f"symgrad.optim.{name}")
+        return AbsentRoom(f"symgrad.optim.{name}", _WHY.format(_ROOMS[name]), Optimizer)
     if name not in _INSTEAD:
         raise AttributeError(f"module 'symgrad.optim' has no attribute {name!r}")
-    return _class("optim", name, _INSTEAD[name])
-
-
-def _class(room: str, name: str, step: str) -> type[Optimizer]:
-    def refuse(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: ARG001
-        raise NoStep(
-            f"{room}.{name} is torch's, which is not installed: pip install torch, or take the step yourself: {step}."
-        )
-
-    return type(name, (Optimizer,), {"__init__": refuse, "__module__": f"symgrad.{room}", "__doc__": f"Take {step}."})
-
-
-class _Room(ModuleType):
-    """A module of torch.optim, whose classes can be named and not made."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        last = self.__name__.rpartition(".")[2]
-        return _class(f"optim.{last}", name, _ROOMS[last])
+    return absent_class(name, "symgrad.optim", _WHY.format(_INSTEAD[name]), Optimizer)

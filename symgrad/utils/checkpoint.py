@@ -30,8 +30,10 @@ __all__ = [
     "GraphExecGroup",
     "checkpoint",
     "checkpoint_sequential",
+    "get_device_states",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]
 
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
@@ -60,6 +62,20 @@ class _Settings(ThreadState):
 
 
 _SETTINGS = _Settings()
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:  # noqa: ARG001
+    """The states of random numbers on other devices, of which there are none.
+
+    >>> import symgrad as sg
+    >>> sg.utils.checkpoint.get_device_states(sg.ones(2))
+    ([], [])
+    """
+    return [], []
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_type: str | None = None) -> None:
+    """Nothing: see :func:`get_device_states`."""
 
 
 def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:

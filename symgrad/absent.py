@@ -1,0 +1,48 @@
+"""What programs name of torch and is not here: classes of which nothing is an instance, functions that say so.
+
+A package names such things at its import, in types and defaults, and most programs never call them.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, NoReturn
+
+from symgrad.errors import SymgradError
+
+
+class NotHere(SymgradError, NotImplementedError):
+    """A part of torch that is not here was called."""
+
+
+def absent_class(name: str, module: str, why: str, base: type = object) -> type:
+    """A class that may be named, derived from and asked about, and cannot be made."""
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:  # noqa: ARG001
+        raise NotHere(f"{module.removeprefix('symgrad.')}.{name} {why}")
+
+    return type(name, (base,), {"__init__": refuse, "__module__": module, "__doc__": f"Not here: it {why}"})
+
+
+class AbsentRoom(ModuleType):
+    """A module of torch that is not here: names in capitals are classes, all others functions or modules again."""
+
+    def __init__(self, name: str, why: str, base: type = object):
+        super().__init__(name)
+        self.__path__: list[str] = []
+        self._why, self._base = why, base
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        found = (
+            absent_class(name, self.__name__, self._why, self._base)
+            if name[0].isupper()
+            else AbsentRoom(f"{self.__name__}.{name}", self._why, self._base)
+        )
+        setattr(self, name, found)
+        return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:  # noqa: ARG002
+        """Say why it is not here."""
+        raise NotHere(f"{self.__name__} {self._why}")
