@@ -82,6 +82,7 @@ _LAZY = {
     "check": "symgrad.check",
     "chain_matmul": "symgrad.linalg",
     "compile": "symgrad.compiler",
+    "Future": "symgrad.futures",
     "copy_graph": "symgrad.tape.pickling",
     "frobenius_norm": "symgrad.linalg",
     "install_as_torch": "symgrad.stand_in",

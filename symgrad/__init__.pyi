@@ -16,6 +16,7 @@ ComplexDoubleTensor: type[Tensor]
 ComplexFloatTensor: type[Tensor]
 DoubleTensor: type[Tensor]
 FloatTensor: type[Tensor]
+from symgrad.futures import Future as Future
 from symgrad.random import Generator as Generator
 from symgrad.amp import GradScaler as GradScaler
 HalfTensor: type[Tensor]

@@ -33,7 +33,7 @@ class AbsentRoom(ModuleType):
         self._why, self._base = why, base
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
+        if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         found = (
             absent_class(name, self.__name__, self._why, self._base)

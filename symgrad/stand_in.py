@@ -86,6 +86,7 @@ _ROOMS["functorch"] = "symgrad.func.models"
 
 
 _NOT_HERE = {
+    "_subclasses": "is not here: every tensor has values.",
     "fx": "is not here: symgrad.from_fx reads a graph of torch.fx.",
     "hub": "is not here: torch.load reads files of weights.",
     "nn.parallel.scatter_gather": "is not here: there is one device.",

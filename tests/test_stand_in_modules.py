@@ -63,6 +63,9 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.distributed.tensor import DTensor
 import torch.distributed.rpc as rpc
 import torch.hub
+from torch._subclasses.fake_tensor import is_fake
+from torch.distributed._tensor.experimental import implicit_replication
+from torch import Future
 from torch.nn.parallel.scatter_gather import scatter
 from torch.utils.checkpoint import get_device_states, set_device_states
 """
@@ -95,7 +98,7 @@ from torch.distributed.tensor import DTensor
 
 def f(x: torch.torch.Tensor, g: torch.fx.Graph = None) -> torch.fx.graph_module.GraphModule: ...
 
-print(isinstance(torch.ones(2), (DTensor, torch.fx.GraphModule)), dist.is_initialized(), hasattr(torch.fx, "_nothing"))
+print(isinstance(torch.ones(2), (DTensor, torch.fx.GraphModule)), dist.is_initialized(), hasattr(torch.fx, "__nothing__"))
 for call in (lambda: torch.fx.symbolic_trace(f), lambda: make_fx(f), lambda: torch.fx.Graph(), lambda: dist.all_reduce(1),
              lambda: torch.hub.load("a", "b")):
     try:

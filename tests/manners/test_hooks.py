@@ -313,3 +313,23 @@ def test_hooks_where_no_gradient_comes(t):
     y.register_hook(lambda g: t.ones(2))
     with pytest.raises(RuntimeError, match="can't replace a None gradient with a non-None value"):
         Nothing.apply(y).sum().backward()
+
+
+def test_what_a_hook_writes_on_its_gradient_is_seen_by_others_of_the_pass(t):
+    """One tensor comes to all hooks that see a gradient before it is replaced, those of nodes as well."""
+    x, seen, marks = leaf(t, [1.0, 2.0]), [], []
+    y = x * 3
+
+    def second(g):
+        g.mark = True
+        return g * 2
+
+    y.register_hook(seen.append)
+    y.register_hook(second)
+    y.register_hook(seen.append)
+    x.register_hook(seen.append)
+    x.register_hook(lambda g: marks.append((g is seen[2], hasattr(seen[0], "mark"), hasattr(seen[1], "mark"))))
+    y.grad_fn.register_prehook(lambda gs: marks.append(gs[0] is seen[1]))
+    y.sum().backward()
+    assert marks == [True, (True, True, False)]
+    assert x.grad.tolist() == [6.0, 6.0]

@@ -96,7 +96,7 @@ def prepared(leaf: Any, g: Any, cls: type, origin: Origin) -> Any:
     holders = sys.getrefcount(g)
     for hook in list(leaf.more().post.values()):
         if isinstance(hook, NodeHook) and hook.before:
-            shown = (as_tensor(g, cls),)
+            shown = (as_tensor(g, cls, origin),)
             result = hook.hook(shown)
             if result is not None:
                 origin.known = False
@@ -143,9 +143,18 @@ def accumulated(leaf: Any, g: Any, cls: type, taken: Any = None) -> None:
             hook.hook((), (as_tensor(g if taken is None else taken._value, cls),))
 
 
-def as_tensor(g: Any, cls: type) -> Any:
-    """A gradient as hooks see it."""
-    return g if g is None or isinstance(g, Recorded) or not hasattr(g, "dtype") or g.dtype is None else plain(cls, g)
+def as_tensor(g: Any, cls: type, origin: Origin | None = None) -> Any:
+    """A gradient as hooks see it: all of a pass the same tensor, where one of them keeps it, with what it wrote on it."""
+    if g is None or isinstance(g, Recorded) or not hasattr(g, "dtype") or g.dtype is None:
+        return g
+    if origin is None or g.__class__ is not np.ndarray:
+        return plain(cls, g)
+    if origin.shown is None:
+        origin.shown = weakref.WeakValueDictionary()
+    found = origin.shown.get(id(g))
+    if found is None or found._value is not g:
+        found = origin.shown[id(g)] = plain(cls, g)
+    return found
 
 
 def _name(hook: Any) -> str:
@@ -210,8 +219,8 @@ def run_post_hooks(node: Node | Siblings, results: list[Any], g: Any, cls: type,
     recorded = isinstance(_first(g) if isinstance(g, Parts) else g, Recorded)
     results = [written_out(r) for r in results]
     for hook in list(extra.post.values()):
-        shown = tuple(as_tensor(r, cls) for r in results)
-        answer = _asked(hook, shown, _outgoing(node, g, cls))
+        shown = tuple(as_tensor(r, cls, origin) for r in results)
+        answer = _asked(hook, shown, _outgoing(node, g, cls, origin))
         if answer is None:
             continue
         origin.known = False
@@ -225,12 +234,12 @@ def _first(g: Any) -> Any:
     return next(iter(g.parts.values()), None)
 
 
-def _outgoing(node: Node | Siblings, g: Any, cls: type) -> tuple[Any, ...]:
+def _outgoing(node: Node | Siblings, g: Any, cls: type, origin: Origin) -> tuple[Any, ...]:
     """The gradients of a node's outputs, as its hooks see them."""
     if not _several(node):
-        return (as_tensor(g, cls),)
+        return (as_tensor(g, cls, origin),)
     parts = {} if g is None else g.parts
-    return tuple(as_tensor(parts.get(k), cls) for k in range(count_outputs(node)))
+    return tuple(as_tensor(parts.get(k), cls, origin) for k in range(count_outputs(node)))
 
 
 def count_outputs(node: Node | Siblings) -> int:
@@ -275,7 +284,7 @@ def call_tensor_hook(hook: Callable[[Any], Any], g: Any, cls: type, origin: Orig
     """Run one hook on an array or tensor; gives the gradient to go on with and whether it was replaced."""
     g = written_out(g)
     holders = sys.getrefcount(g)
-    wrapped: Any = g if g is None or isinstance(g, Recorded) else plain(cls, g)
+    wrapped: Any = as_tensor(g, cls, origin)
     before = None if wrapped is g else look_of(wrapped._value)
     result = hook(wrapped)
     if result is None or result is wrapped:
@@ -322,7 +331,7 @@ def run_pre_hooks(node: Node | Siblings, g: Any, cls: type, origin: Origin) -> A
         return g
     g = Parts({k: written_out(c) for k, c in g.parts.items()}) if g.__class__ is Parts else written_out(g)
     for hook in list(extra.pre.values()):
-        shown = _outgoing(node, g, cls)
+        shown = _outgoing(node, g, cls, origin)
         result = _asked(hook, shown)
         if result is None:
             continue

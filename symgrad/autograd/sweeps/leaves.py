@@ -71,9 +71,11 @@ def leaf_hooks(leaf: Any, g: Any, origin: Origin) -> Any:
     if extra is not None:
         if extra.grad_dtype is not None and g is not None and g.dtype != (wanted := leaf._landing() or g.dtype):
             g = cast(g, wanted)
-        for hook in list(extra.hooks.values()):
-            # The hook may change its tensor in place, and others have the array, too.
-            before = g.copy() if isinstance(g, np.ndarray) else g
+        hooks = list(extra.hooks.values())
+        if hooks and isinstance(g, np.ndarray):
+            g = g.copy()  # a hook may change its tensor in place, and others have the array, too
+        for hook in hooks:
+            before = g
             g, changed = call_tensor_hook(hook, before, Tensor, origin)
             if changed:
                 replaced(origin, leaf, hook, before, g)

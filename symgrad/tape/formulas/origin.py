@@ -29,7 +29,7 @@ class Origin:
 
     __slots__ = (
         "__weakref__", "_given", "began", "cache", "calls", "convention", "known", "pulled", "recorded", "replaced",
-        "roots", "seeds", "taken", "wanted",
+        "roots", "seeds", "shown", "taken", "wanted",
     )  # fmt: skip
 
     def __init__(self, outputs: Sequence[Any], gradients: Sequence[Any]):
@@ -39,6 +39,7 @@ class Origin:
         self.recorded = False
         self.taken: set[int] = set()  # arrays that belong to somebody: a leaf that gets one keeps a copy of it
         self.began = next(sequence)
+        self.shown: weakref.WeakValueDictionary[int, Any] | None = None  # the tensors that hooks saw, by their arrays
         self.calls: list[Any] = []  # while a recorded pass runs: what the user's code in it took and gave
         self._given: weakref.WeakValueDictionary[Any, Any] | None = None
         self.cache: dict[Any, Any] = {}
