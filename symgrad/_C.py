@@ -13,13 +13,18 @@ from symgrad.autograd.graph import current_graph_task_id as _current_graph_task_
 from symgrad.tape import overriding
 
 __all__ = [
-    "DisableTorchFunction", "DisableTorchFunctionSubclass", "_LinAlgError", "_current_graph_task_id",
-    "_disabled_torch_function_impl", "_get_privateuse1_backend_name", "_get_tracing_state",
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "_LinAlgError", "_are_functorch_transforms_active",
+    "_current_graph_task_id",    "_disabled_torch_function_impl", "_get_privateuse1_backend_name", "_get_tracing_state",
     "_group_tensors_by_device_and_dtype", "_log_api_usage_once",
 ]  # fmt: skip
 
 DisableTorchFunction = DisableTorchFunctionSubclass = overriding.disabled
 _disabled_torch_function_impl = overriding.not_overriding
+
+
+def _are_functorch_transforms_active() -> bool:
+    """False: code that asks this leaves out what it cannot do inside of one, and here it can."""
+    return False
 
 
 def _get_privateuse1_backend_name() -> str:

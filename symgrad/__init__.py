@@ -120,8 +120,8 @@ _LAZY = {
     "where_list": "symgrad.notation",
 }
 _DEMANDS = (
-    "_assert", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all", "_check_type",
-    "_check_value", "_check_with",
+    "_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
+    "_check_tensor_all", "_check_type", "_check_value", "_check_with",
 )  # fmt: skip
 _ABSENT = {
     "eig": "torch has removed it; use linalg.eig",
@@ -134,10 +134,10 @@ _ABSENT = {
 _TYPES = {"bool": bool_, "float": float32, "int": int32}
 """torch's dtypes that share a name with Python's types: found as attributes, and not in the way of code below."""
 _MODULES = (
-    "_C", "_dynamo", "_higher_order_ops", "amp", "array_api", "backends", "compiler", "cuda", "distributed",
-    "distributions", "fft", "func", "futures", "implicit", "library", "linalg", "masked", "multiprocessing", "nn",
-    "optim", "overrides", "parallel", "profiler", "quasirandom", "return_types", "serialization", "signal", "sparse",
-    "special", "testing", "types", "utils", "version",
+    "_C", "__config__", "_dynamo", "_higher_order_ops", "amp", "array_api", "backends", "compiler", "cuda",
+    "distributed", "distributions", "fft", "func", "futures", "implicit", "library", "linalg", "masked",
+    "multiprocessing", "nn", "optim", "overrides", "parallel", "profiler", "quasirandom", "return_types",
+    "serialization", "signal", "sparse", "special", "testing", "types", "utils", "version",
 )  # fmt: skip
 
 

@@ -24,6 +24,11 @@ def absent_class(name: str, module: str, why: str, base: type = object) -> type:
     return type(name, (base,), {"__init__": refuse, "__module__": module, "__doc__": f"Not here: it {why}"})
 
 
+def _no() -> bool:
+    """What is asked before anything else of a room is called."""
+    return False
+
+
 class AbsentRoom(ModuleType):
     """A module of torch that is not here: names in capitals are classes, all others functions or modules again."""
 
@@ -33,6 +38,8 @@ class AbsentRoom(ModuleType):
         self._why, self._base = why, base
 
     def __getattr__(self, name: str) -> Any:
+        if name in ("is_available", "is_initialized"):
+            return _no
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         found = (

@@ -69,6 +69,11 @@ def _check_is_size(i: Any, message: Callable[[], Any] | None = None, *, max: int
         _check(bool(i <= max), message)
 
 
+def _assert_async(condition: Any, message: str = "Expected a nonzero value") -> None:
+    """As :func:`_assert`: there is no device that would answer later."""
+    _assert(condition, message)
+
+
 def _assert(condition: Any, message: str) -> None:
     """Python's ``assert`` as a function."""
     if not condition:

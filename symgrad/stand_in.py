@@ -15,7 +15,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from symgrad.absent import AbsentRoom
+from symgrad.absent import AbsentRoom, absent_class
 from symgrad.errors import ArgumentError
 
 REFEREE = "2.13.0"
@@ -38,6 +38,9 @@ class _Torch(ModuleType):
             return elsewhere("symgrad", name)
         if name in _NOT_HERE:
             return _not_here(f"torch.{name}")
+        if name in _NO_KINDS:
+            vars(self)[name] = absent_class(name, "torch", "is not here: no number and no tensor is of it.")
+            return vars(self)[name]
         return getattr(importlib.import_module("symgrad"), name)
 
     def __dir__(self) -> list[str]:
@@ -93,6 +96,8 @@ _NOT_HERE = {
     "onnx": "is not here: symgrad.compile writes files of programs.",
 }
 """Rooms of torch that are not here, which packages import all the same."""
+_NO_KINDS = ("SymBool", "SymFloat", "SymInt", "complex32", "qint32", "qint8", "quint8")
+"""Numbers of traced programs and dtypes that nothing here has, which packages compare with."""
 _ABSENT: dict[str, ModuleType] = {}
 
 
@@ -102,6 +107,8 @@ def _not_here(name: str) -> ModuleType | None:
         if name == f"torch.{room}" or name.startswith(f"torch.{room}."):
             if name not in _ABSENT:
                 _ABSENT[name] = AbsentRoom(name, why)
+                if name == "torch.fx":  # tells a tracer of a function, at the import of a package
+                    vars(_ABSENT[name])["wrap"] = lambda function: function
             return _ABSENT[name]
     return None
 
@@ -128,11 +135,8 @@ def stand_in(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or not ours.startswith(error.name):
             raise
-    parent, _, last = ours.rpartition(".")
-    try:
-        return getattr(importlib.import_module(parent), last, None)
-    except ModuleNotFoundError:
-        return None
+    parent, _, last = name.rpartition(".")
+    return getattr(stand_in(parent), last, None) if parent else None
 
 
 _HOMES = {

@@ -62,10 +62,13 @@ from torch.fx import GraphModule, wrap
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.distributed.tensor import DTensor
 import torch.distributed.rpc as rpc
+from torch.cuda import nvtx
+from torch.utils.data.dataloader import _collate_fn_t
 import torch.hub
 from torch._subclasses.fake_tensor import is_fake
 from torch.distributed._tensor.experimental import implicit_replication
-from torch import Future
+from torch import Future, SymInt, __config__
+from torch._C import _are_functorch_transforms_active
 from torch.nn.parallel.scatter_gather import scatter
 from torch.utils.checkpoint import get_device_states, set_device_states
 """
@@ -98,9 +101,13 @@ from torch.distributed.tensor import DTensor
 
 def f(x: torch.torch.Tensor, g: torch.fx.Graph = None) -> torch.fx.graph_module.GraphModule: ...
 
-print(isinstance(torch.ones(2), (DTensor, torch.fx.GraphModule)), dist.is_initialized(), hasattr(torch.fx, "__nothing__"))
-for call in (lambda: torch.fx.symbolic_trace(f), lambda: make_fx(f), lambda: torch.fx.Graph(), lambda: dist.all_reduce(1),
-             lambda: torch.hub.load("a", "b")):
+assert torch.fx.wrap(f) is f and torch.SymInt is torch.SymInt and torch.ones(2).dtype != torch.complex32
+print(isinstance(torch.ones(2), (DTensor, torch.fx.GraphModule, torch.SymInt)), dist.rpc.is_available())
+calls = (
+    lambda: torch.fx.symbolic_trace(f), lambda: make_fx(f), lambda: torch.fx.Graph(), lambda: dist.all_reduce(1),
+    lambda: torch.hub.load("a", "b"),
+)
+for call in calls:
     try:
         call()
     except NotImplementedError as error:
@@ -109,13 +116,15 @@ for call in (lambda: torch.fx.symbolic_trace(f), lambda: make_fx(f), lambda: tor
     done = subprocess.run(
         [sys.executable, "-c", program], env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
     )
+    groups = (
+        "there are no groups of processes, and distributed.is_available() is False. parallel.grad takes the gradients"
+    )
     assert done.stdout.splitlines() == [
-        "False False False",
+        "False False",
         "torch.fx.symbolic_trace is not here: symgrad.from_fx reads a graph of torch.fx.",
         "torch.fx.experimental.proxy_tensor.make_fx is not here: symgrad.from_fx reads a graph of torch.fx.",
         "torch.fx.Graph is not here: symgrad.from_fx reads a graph of torch.fx.",
-        "torch.distributed.all_reduce is not here: there are no groups of processes, and distributed.is_available() is "
-        "False. parallel.grad takes the gradients of a batch by several processes.",
+        f"torch.distributed.all_reduce is not here: {groups} of a batch by several processes.",
         "torch.hub.load is not here: torch.load reads files of weights.",
     ], done
     with pytest.raises(AttributeError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from symgrad.absent import AbsentRoom
 from symgrad.cuda import amp
 from symgrad.errors import DeviceError, OutOfMemoryError
 
@@ -12,6 +13,9 @@ __all__ = [
     "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved",
     "memory_allocated", "memory_reserved",
 ]  # fmt: skip
+
+
+nvtx = AbsentRoom("cuda.nvtx", "is not here: there is no GPU.")
 
 
 def is_available() -> bool:

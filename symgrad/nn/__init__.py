@@ -38,5 +38,6 @@ else:
         if name == "__all__":  # for ``from symgrad.nn import *``
             return [*_HERE, *modules.__all__]
         if name not in modules.__all__:
-            raise AttributeError(f"module 'symgrad.nn' has no attribute {name!r}{modules.instead_of(name)}")
+            globals()[name] = modules.absent(name)
+            return globals()[name]
         return getattr(modules, name)

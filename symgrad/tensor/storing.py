@@ -51,12 +51,19 @@ _PLAIN = {
 """What files of tensors, numbers and containers refer to; none of it runs code of the file's choice."""
 
 
+TRUSTED: dict[tuple[str, str], Any] = {}
+"""What else files of weights alone may refer to, by module and name: a program says so."""
+
+
 class _WeightsOnly(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in TRUSTED:
+            return TRUSTED[module, name]
         if name not in _PLAIN.get(module, ()) and not (module == "numpy.dtypes" and name.endswith("DType")):
             raise pickle.UnpicklingError(
                 f"Weights only load failed: the file refers to {module}.{name}, which is no tensor, number or "
-                "container. If you trust the file, load it with weights_only=False."
+                "container. If you trust the file, load it with weights_only=False; if you trust that class, tell "
+                f"serialization.add_safe_globals([{name}])."
             )
         return super().find_class(module, name)
 

@@ -26,6 +26,8 @@ __all__ = [
     "WeightedRandomSampler", "default_collate", "default_convert", "get_worker_info", "random_split",
 ]  # fmt: skip
 
+_collate_fn_t = Callable[[list[Any]], Any]
+
 T_co = TypeVar("T_co", covariant=True)
 
 

@@ -68,3 +68,17 @@ def test_files(tmp_path):
     sg.save(Bad(), tmp_path / "b.pt")
     with pytest.raises(pickle.UnpicklingError):
         sg.load(str(tmp_path / "b.pt"), weights_only=True)
+
+
+def test_weights_only_makes_what_a_program_trusts():
+    from fractions import Fraction
+
+    rooms = sg.serialization
+    with pytest.raises(pickle.UnpicklingError, match=r"add_safe_globals\(\[Fraction\]\)"):
+        sg.load(stored(Fraction(1, 3)), weights_only=True)
+    with rooms.safe_globals([Fraction]):
+        assert sg.load(stored(Fraction(1, 3)), weights_only=True) == Fraction(1, 3)
+    assert rooms.get_safe_globals() == []
+    rooms.add_safe_globals([(dict, "fractions.Fraction")])  # what a file calls by a name of its own
+    assert rooms.get_safe_globals() == [dict]
+    rooms.clear_safe_globals()

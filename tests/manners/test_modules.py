@@ -355,5 +355,10 @@ def test_helpers_of_modules() -> None:
 
 @pytest.mark.parametrize("name", ["SyncBatchNorm", "Container", "CrossMapLRN2d"])
 def test_modules_that_are_not_here_say_what_to_write(name: str) -> None:
-    with pytest.raises(AttributeError, match=f"has no attribute '{name}': .*"):
-        getattr(nn, name)
+    kind = getattr(nn, name)
+    assert issubclass(kind, nn.Module)
+    assert not isinstance(nn.Identity(), kind)
+    with pytest.raises(NotImplementedError, match=f"nn.{name} is not here: .*(is|are) what it"):
+        kind(3)
+    with pytest.raises(AttributeError, match="Nothing"):
+        nn.Nothing  # noqa: B018

@@ -144,7 +144,7 @@ def accumulated(leaf: Any, g: Any, cls: type, taken: Any = None) -> None:
 
 
 def as_tensor(g: Any, cls: type, origin: Origin | None = None) -> Any:
-    """A gradient as hooks see it: all of a pass the same tensor, where one of them keeps it, with what it wrote on it."""
+    """A gradient as hooks see it: all of a pass see the tensor that one of them keeps, with what is written on it."""
     if g is None or isinstance(g, Recorded) or not hasattr(g, "dtype") or g.dtype is None:
         return g
     if origin is None or g.__class__ is not np.ndarray:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from symgrad.absent import absent_class
 from symgrad.nn.modules import utils  # noqa: F401  (torch.nn.modules.utils)
 from symgrad.nn.modules.activation import (
     CELU,
@@ -186,10 +187,11 @@ _ABSENT = {
 }
 
 
-def instead_of(name: str) -> str:
-    """What to do instead of a class that is not here, after a colon."""
-    why = _ABSENT.get(name)
-    return f": {why}." if why else "."
+def absent(name: str) -> Any:
+    """A class of torch's that is not here: it can be named, and says when it is made what to do instead."""
+    if name not in _ABSENT:
+        raise AttributeError(f"module 'symgrad.nn' has no attribute {name!r}.")
+    return absent_class(name, "symgrad.nn", f"is not here: {_ABSENT[name]}.", Module)
 
 
 if not TYPE_CHECKING:
