@@ -1,12 +1,4 @@
-"""Results that are waited for, under the names of ``torch.futures``; here they are set by who makes them.
-
->>> import symgrad as sg
->>> later = sg.futures.Future()
->>> doubled = later.then(lambda future: 2 * future.value())
->>> later.set_result(3)
->>> doubled.wait()
-6
-"""
+"""Results that are waited for, under the names of ``torch.futures``; here they are set by who makes them."""
 
 from __future__ import annotations
 
@@ -26,6 +18,13 @@ class Future(Generic[T]):
     """A result, or an exception, that is there or will be set; ``devices`` are torch's.
 
     Raises ``RuntimeError`` where it is waited for and there is no other thread to set it, and where it is set twice.
+
+    >>> import symgrad as sg
+    >>> later = sg.futures.Future()
+    >>> doubled = later.then(lambda future: 2 * future.value())
+    >>> later.set_result(3)
+    >>> doubled.wait()
+    6
     """
 
     def __init__(self, *, devices: Any = None):

@@ -75,7 +75,11 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:  # noqa: ARG00
 
 
 def set_device_states(devices: Sequence[int], states: Sequence[Any], *, device_type: str | None = None) -> None:
-    """Nothing: see :func:`get_device_states`."""
+    """Nothing: see :func:`get_device_states`.
+
+    >>> import symgrad as sg
+    >>> sg.utils.checkpoint.set_device_states(*sg.utils.checkpoint.get_device_states())
+    """
 
 
 def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
