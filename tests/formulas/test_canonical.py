@@ -470,3 +470,11 @@ def test_products_entry_by_entry_are_not_transposed_as_a_whole():
         assert latex(term) == printed
         values = {name: np.random.default_rng(k).normal(size=(3, 3)) for k, name in enumerate("AXB")}
         np.testing.assert_allclose(evaluate(canonical(term), values), evaluate(term, values), rtol=1e-12)
+
+
+def test_the_root_of_a_square_is_the_base_where_that_is_never_negative():
+    """√‖x‖² stayed in formulas of one example, as of layer normalisation."""
+    x = symbol("x", ("n",))
+    norm = lookup("norm")(x, p=2, dim=(0,), keepdim=False)
+    for base, printed in ((norm, r"\lVert x \rVert"), (lookup("exp")(x), "e^{x}"), (x, r"\sqrt{x^{\odot 2}}")):
+        assert latex(lookup("sqrt")(base**2)) == printed

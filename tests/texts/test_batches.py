@@ -120,3 +120,15 @@ def test_the_other_options_hold_for_one_example():
 def test_from_the_shell(capsys):
     assert main(["latex", "sum(exp(X@w))", "--wrt", "X", "--batch", "i", "--header"]) == 0
     assert capsys.readouterr().out.strip() == (r"\left[\frac{\partial f}{\partial X}\right]_{i} = e^{X_{i}^{\top} w} w")
+
+
+def test_parts_are_not_called_like_an_example():
+    """t₁ stood for a part beside tᵢ, the targets of an example."""
+
+    def attention(q, K, V, t):
+        return ((sg.softmax(q @ K.T, 1) @ V - t) ** 2).sum()
+
+    text = sg.latex(attention, (5, 3), (4, 3), (4, 2), (5, 2), wrt="q", batch="i")
+    assert "t_{i}" in text
+    assert "t_{1}" not in text
+    assert r"u_{1} &= \operatorname{softmax}\left(K q_{i}\right)" in text

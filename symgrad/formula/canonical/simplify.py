@@ -522,8 +522,9 @@ class Canonicaliser:
         if p.factors and not single:
             roots, p = roots_apart(p) if whole else ([], p)
             p = in_front(roots, self._base(p, form.shape, keep_coef=not whole))
-        # (xy)ᵏ = xᵏyᵏ and (xᵃ)ᵏ = xᵃᵏ for integer k; for other k only where a is not an even power (then x ≥ 0).
-        if not whole and p.factors and p.factors[0].power % 2 == 0:
+        # (xy)ᵏ = xᵏyᵏ and (xᵃ)ᵏ = xᵃᵏ for integer k; for other k only where a is not an even power (then x ≥ 0),
+        # or x is never negative: √‖x‖² = ‖x‖.
+        if not whole and p.factors and p.factors[0].power % 2 == 0 and (p.factors[0].base.op.bounds or (-1, 0))[0] < 0:
             p = self._base(p, form.shape, keep_coef=True)
         if not whole and not p.factors:
             root = exact_power(p.coef, power)

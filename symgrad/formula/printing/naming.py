@@ -88,8 +88,8 @@ def _plain(name: Any) -> str:
 
 
 def free_prefix(order: Sequence[Term], prefixes: Sequence[str]) -> str:
-    """A letter such that no symbol is that letter with a number."""
-    used = {name.rstrip("0123456789").rstrip("_") for name in taken(order).values()}
+    """A letter such that no symbol is that letter with a number, or with an index, as t_i is beside t_1."""
+    used = {name.rstrip("0123456789").partition("_")[0] for name in taken(order).values()}
     return next(p for p in prefixes if p.rstrip("_") not in used)
 
 
