@@ -33,7 +33,9 @@ RIGHT = [
         ),
         "g = 0\nfor a, t in zip(A, b):\n    g += 2*(a @ x - t)*a\nreturn g",
         "g = 0\nfor i, a in enumerate(A):\n    g += 2*(a @ x - b[i])*a\nreturn g",
-        "np.sum([2*(A[i] @ x - b[i])*A[i] for i in range(m)], axis=0)", "2*A'*A*x - 2*A'*b", "2*A'*(A*x) - 2*A'*b",
+        "np.sum([2*(A[i] @ x - b[i])*A[i] for i in range(m)], axis=0)", "function(x) 2 * t(A) %*% (A %*% x - b)",
+        "f <- function(x) { 2 * t(A) %*% (A %*% x - b) }", "@(x) 2*A'*(A*x-b)", "g = @(x) 2*A'*(A*x-b);",
+        "function g = grad(A,x,b)\n  g = 2*A'*(A*x-b);\nend", "2*A'*A*x - 2*A'*b", "2*A'*(A*x) - 2*A'*b",
         "2*(A*x-b)'*A", "2 * t(A) %*% A %*% x - 2 * t(A) %*% b", "drop(2 * t(A) %*% (A %*% x - b))",
         "as.vector(2 * crossprod(A, A %*% x - b))",
     ]),
@@ -242,7 +244,9 @@ WRONG = [
         "g = np.zeros(n)\nfor i in range(n):\n    g += 2*A[:,i]*(A[i] @ x - b[i])\ng",
     ]),
     (("norm(A@x-b)**2", "x", "A=m,n x=n b=m"), [
-        "g = 0\nfor i, a in enumerate(A):\n    g += (a @ x - b[i])*a\nreturn g", "2*A*(A*x-b)",
+        "g = 0\nfor i, a in enumerate(A):\n    g += (a @ x - b[i])*a\nreturn g",
+        "f <- function(x) { t(A) %*% (A %*% x - b) }", "function g = grad(A,x,b)\n  g = A'*(A*x-b);\nend",
+        "2*A*(A*x-b)",
     ]),
     (("sum((X@w-y)**2)/(2*n)", "w", "X=n,d w=d y=n"), [
         "n, d = X.shape\nreturn X.T @ (X@w - y)/d", "d, n = X.shape\nreturn X.T @ (X@w - y)/n",

@@ -20,7 +20,7 @@ def plain(text: str, table: Mapping[str, Any] | None = None) -> str:
     """
     text = _REMARKS.sub("", text.replace("⁄", "/").replace("∕", "/"))
     text = as_formula(text, table or {}) or text
-    text = _HEAD_OF_FUNCTION.sub("", text)
+    text = _FUNCTION.sub(r"\g<body>", _HEAD_OF_FUNCTION.sub("", text))
     found = _STEERING.search(text) or _LOOP.search(text)
     if found is not None:
         raise FormulaError(
@@ -37,6 +37,12 @@ def plain(text: str, table: Mapping[str, Any] | None = None) -> str:
 
 _REMARKS = re.compile(r"#[^\n]*|\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 _HEAD_OF_FUNCTION = re.compile(r"^\s*(?:def\s+\w+\s*\([^()]*\)[^:\n]*:|(?:\w+\s*=\s*)?lambda\b[^:()]*:)")
+_FUNCTION = re.compile(
+    r"^\s*(?:(?:\w+\s*(?:<-|=)\s*)?function\s*\([^()]*\)\s*\{?"  # R's
+    r"|function\s+\w+\s*=\s*\w+\s*\([^()]*\)|(?:\w+\s*=\s*)?@\([^()]*\))"  # MATLAB's
+    r"(?P<body>.*?)[\s;]*(?:\}|\bend)?[\s;]*$",
+    re.DOTALL,
+)
 _STEERING = re.compile(r"^[ \t]*(?:if|elif|else|for|while|with|try)\b[^\n]*:[^\n]*$", re.MULTILINE)
 _STEP = re.compile(r"(^|;)(\s*\w+)\s*([-+*/@])=(?!=)\s*([^\n;]*)", re.MULTILINE)
 LEFT_DIVISION = re.compile(r"(?<=[\w)\]'])\s*\\\s*(?=[a-zA-Z](?![a-zA-Z])|\()")
