@@ -15,13 +15,23 @@ class NotHere(SymgradError, NotImplementedError):
     """A part of torch that is not here was called."""
 
 
+class _Kind(type):
+    """Of classes that are not here: what is asked of one is not here, either, such as a default of a function."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        return AbsentRoom(f"{cls.__module__}.{cls.__name__}.{name}", cls._why)
+
+
 def absent_class(name: str, module: str, why: str, base: type = object) -> type:
     """A class that may be named, derived from and asked about, and cannot be made."""
 
     def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:  # noqa: ARG001
         raise NotHere(f"{module.removeprefix('symgrad.')}.{name} {why}")
 
-    return type(name, (base,), {"__init__": refuse, "__module__": module, "__doc__": f"Not here: it {why}"})
+    members = {"__init__": refuse, "__module__": module, "__doc__": f"Not here: it {why}", "_why": why}
+    return _Kind(name, (base,), members)
 
 
 def _no() -> bool:

@@ -101,6 +101,8 @@ from torch.distributed.tensor import DTensor
 
 def f(x: torch.torch.Tensor, g: torch.fx.Graph = None) -> torch.fx.graph_module.GraphModule: ...
 
+def g(op=dist.ReduceOp.SUM): ...
+
 assert torch.fx.wrap(f) is f and torch.SymInt is torch.SymInt and torch.ones(2).dtype != torch.complex32
 print(isinstance(torch.ones(2), (DTensor, torch.fx.GraphModule, torch.SymInt)), dist.rpc.is_available())
 calls = (

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from symgrad.absent import AbsentRoom
-from symgrad.cuda import amp
+from symgrad.cuda import amp, nvtx
 from symgrad.errors import DeviceError, OutOfMemoryError
 
 __all__ = [
     "OutOfMemoryError", "amp", "current_device", "device_count", "empty_cache", "is_available", "is_bf16_supported",
     "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved",
-    "memory_allocated", "memory_reserved",
+    "memory_allocated", "memory_reserved", "nvtx",
 ]  # fmt: skip
-
-
-nvtx = AbsentRoom("cuda.nvtx", "is not here: there is no GPU.")
 
 
 def is_available() -> bool:

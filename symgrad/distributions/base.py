@@ -56,7 +56,7 @@ class Distribution:
 
     def _check_parameters(self) -> None:
         """Raise torch's error for a parameter that does not satisfy its constraint."""
-        self._check(
+        self._hold(
             **{
                 name: (getattr(self, name), constraint)
                 for name, constraint in (self.arg_constraints.items() if self._validate_args else ())
@@ -65,7 +65,7 @@ class Distribution:
         )
 
     @property
-    def _parameters(self) -> tuple[str, ...]:
+    def _parameter_names(self) -> tuple[str, ...]:
         """The names of the parameters that are shown, and that ``expand`` gives again."""
         return tuple(self.arg_constraints)
 
@@ -117,7 +117,7 @@ class Distribution:
 
     def expand(self, batch_shape: Any) -> Any:
         """The same distributions in a larger batch."""
-        parameters = {name: getattr(self, name) for name in self._parameters}
+        parameters = {name: getattr(self, name) for name in self._parameter_names}
         axes = len(self._batch_shape)  # behind which a parameter has those of an event
         wide = {name: value.expand((*batch_shape, *value.shape[axes:])) for name, value in parameters.items()}
         kind: Any = type(self)
@@ -172,7 +172,7 @@ class Distribution:
     def _extended_shape(self, sample_shape: Any) -> Shape:
         return Shape((*sample_shape, *self._batch_shape, *self._event_shape))
 
-    def _check(self, **parameters: tuple[Any, Constraint]) -> None:
+    def _hold(self, **parameters: tuple[Any, Constraint]) -> None:
         """Raise torch's error for a parameter that does not satisfy its constraint."""
         for name, (value, constraint) in parameters.items() if self._validate_args else ():
             if not _holds(value, constraint):
@@ -215,7 +215,7 @@ class Distribution:
 
     def __repr__(self) -> str:
         shown = []
-        for name in self._parameters:
+        for name in self._parameter_names:
             value = self.__dict__.get(name)
             if value is not None:
                 shown.append(f"{name}: {value.item() if math.prod(value.shape) == 1 else value.shape}")

@@ -32,7 +32,7 @@ class Geometric(Odds):
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
         self._take_chance(probs, logits, validate_args)
         if probs is not None:
-            self._check(probs=(self.probs, constraints.positive))
+            self._hold(probs=(self.probs, constraints.positive))
 
     @property
     def mean(self) -> Any:
@@ -65,7 +65,7 @@ class _Trials(Odds):
     """A distribution of a number of trials, and of a probability."""
 
     @property
-    def _parameters(self) -> tuple[str, ...]:
+    def _parameter_names(self) -> tuple[str, ...]:
         return "total_count", self._name
 
 

@@ -30,13 +30,13 @@ class Chances(Distribution):
     """Which of both is given."""
 
     @property
-    def _parameters(self) -> tuple[str, ...]:
+    def _parameter_names(self) -> tuple[str, ...]:
         return (self._name,)
 
     def _is_given(self, name: str) -> bool:
         return name in self.__dict__
 
-    def _take(self, probs: Any, logits: Any) -> Any:
+    def _choose(self, probs: Any, logits: Any) -> Any:
         """The parameter that is given, under its name; raises ``ArgumentError`` for both or none."""
         if (probs is None) == (logits is None):
             raise ArgumentError("Either `probs` or `logits` must be specified, but not both.")
@@ -77,7 +77,7 @@ class Odds(Chances):
 
     def _take_chance(self, probs: Any, logits: Any, validate_args: bool | None, count: Any = None) -> None:
         """Take the parameter that is given, and a number of trials, of one shape with it."""
-        given = self._take(probs, logits)
+        given = self._choose(probs, logits)
         if count is None:
             (given,) = broadcast_all(given)
         else:
@@ -153,7 +153,7 @@ class Categorical(Chances):
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
-        given = self._take(probs, logits)
+        given = self._choose(probs, logits)
         if given.dim() < 1:
             raise ArgumentError(f"`{self._name}` parameter must be at least one-dimensional.")
         shape = tuple(given.shape)

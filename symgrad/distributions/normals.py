@@ -86,7 +86,7 @@ class Spread(Distribution):
     def _factorise(self, name: str) -> None:
         """Take the Cholesky factor of the matrix that is given, which the property of its name gives back."""
         matrix = self.__dict__[name]
-        self._factor = {
+        self._unbroadcasted_scale_tril = {
             "scale_tril": lambda: matrix,
             "covariance_matrix": lambda: _LINALG["cholesky"](matrix),
             "precision_matrix": lambda: _precision_to_scale_tril(matrix),
@@ -96,26 +96,26 @@ class Spread(Distribution):
     def scale_tril(self) -> Any:
         """The lower Cholesky factor of the covariance."""
         given = self.__dict__.get("scale_tril")
-        return self._factor if given is None else given
+        return self._unbroadcasted_scale_tril if given is None else given
 
     @property
     def covariance_matrix(self) -> Any:
         """The covariance."""
         given = self.__dict__.get("covariance_matrix")
-        return self._factor @ self._factor.mT if given is None else given
+        return self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT if given is None else given
 
     @property
     def precision_matrix(self) -> Any:
         """The inverse of the covariance."""
         given = self.__dict__.get("precision_matrix")
-        return FUNCTIONS["cholesky_inverse"](self._factor) if given is None else given
+        return FUNCTIONS["cholesky_inverse"](self._unbroadcasted_scale_tril) if given is None else given
 
     def _half_log_det(self) -> Any:
-        return self._factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def _widths(self, B: Any) -> Any:
         """The trace of Σ⁻¹ B Bᵀ: how wide something is, in units of the distribution."""
-        return _LINALG["solve_triangular"](self._factor, B, upper=False).pow(2).sum((-2, -1))
+        return _LINALG["solve_triangular"](self._unbroadcasted_scale_tril, B, upper=False).pow(2).sum((-2, -1))
 
 
 class NormalVectors(Distribution):
@@ -185,20 +185,22 @@ class MultivariateNormal(Spread, NormalVectors):
 
     @property
     def variance(self) -> Any:
-        return self._factor.pow(2).sum(-1)
+        return self._unbroadcasted_scale_tril.pow(2).sum(-1)
 
     def expand(self, batch_shape: Any) -> MultivariateNormal:
         shape = (*batch_shape, *self.event_shape)
         return MultivariateNormal(
-            self.loc.expand(shape), scale_tril=self._factor.expand((*shape, *self.event_shape)), validate_args=False
+            self.loc.expand(shape),
+            scale_tril=self._unbroadcasted_scale_tril.expand((*shape, *self.event_shape)),
+            validate_args=False,
         )
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         noise = room(self._extended_shape(sample_shape), self.loc).normal_()
-        return self.loc + _batch_mv(self._factor, noise)
+        return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
 
     def _factors(self) -> list[Any]:
-        return [self._factor]
+        return [self._unbroadcasted_scale_tril]
 
 
 class LowRankMultivariateNormal(NormalVectors):

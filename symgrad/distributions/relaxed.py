@@ -18,7 +18,7 @@ class OfCategories(Distribution):
     arg_constraints: ClassVar[dict[str, Any]] = Categorical.arg_constraints
 
     @property
-    def _parameters(self) -> tuple[str, ...]:
+    def _parameter_names(self) -> tuple[str, ...]:
         return (self._name,)
 
     def _is_given(self, name: str) -> bool:  # noqa: ARG002

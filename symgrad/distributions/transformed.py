@@ -431,7 +431,7 @@ class _Relaxed(TransformedDistribution):
     _alike = ("temperature",)
 
     @property
-    def _parameters(self) -> tuple[str, ...]:
+    def _parameter_names(self) -> tuple[str, ...]:
         return (self.base_dist._name,)
 
     def _is_given(self, name: str) -> bool:  # noqa: ARG002
