@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
+import symgrad as sg
 from symgrad import nn
 from symgrad.check import check
 
@@ -455,3 +456,16 @@ def test_a_sign_that_is_wrong_for_one_value_alone_is_none():
     wrong = check(f, lambda x, power: x ** (1 - power) / (2 - power), x, 1.5, argnums=0, mend=False).diagnosis
     assert wrong.kind != "sign", wrong
     assert check(f, lambda x, power: x ** (1 - power) / (power - 1), x, 1.5, argnums=0).diagnosis.kind == "sign"
+
+
+def test_a_compiled_gradient_keeps_the_program_it_had() -> None:
+    """It would have another one for a default that is given."""
+
+    def ridge(w, X, rate=0.5):
+        return ((X @ w) ** 2).sum() + rate * (w @ w)
+
+    w, X = np.ones(2), np.arange(6.0).reshape(3, 2)
+    gradient = sg.compile(sg.func.grad(ridge), w, X, name="g")
+    before = gradient.source
+    assert check(ridge, gradient, w, X).ok
+    assert gradient.source == before

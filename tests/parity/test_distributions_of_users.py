@@ -1,6 +1,7 @@
 """Distributions that users write themselves, as published code has them, beside torch's base class."""
 
 import importlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,3 +146,45 @@ def test_they_are_where_programs_import_them_from(room):
         module = importlib.import_module(f"{t}.distributions.{room}")
         assert hasattr(module, NAMES[room])
         assert getattr(importlib.import_module(f"{t}.distributions"), room) is module
+
+
+@pytest.mark.parametrize("name", ["Normal", "LogNormal", "Categorical", "Gamma", "Geometric"])
+def test_a_distribution_may_be_a_module_as_well(name: str) -> None:
+    """Priors of libraries are: no name of the one class hides one of the other."""
+
+    def prior(t: Any) -> Any:
+        class Prior(t.distributions.distribution.Distribution, t.nn.Module):
+            pass
+
+        class Drawn(Prior, getattr(t.distributions, name)):
+            def __init__(self, *args: Any) -> None:
+                t.nn.Module.__init__(self)
+                getattr(t.distributions, name).__init__(self, *args)
+                self.register_buffer("scaled", t.as_tensor(args[0]) * 2)
+
+        rows = {"Categorical": (t.tensor([0.25, 0.75]),), "Geometric": (t.tensor(0.25),)}
+        return Drawn(*rows.get(name, (0.5, 2.0)))
+
+    here, there = prior(sg), prior(torch)
+    assert list(here.state_dict()) == list(there.state_dict()) == ["scaled"]
+    one = 1 if name in ("Categorical", "Geometric") else 1.5
+    np.testing.assert_allclose(
+        here.log_prob(sg.tensor(one)).numpy(), there.log_prob(torch.tensor(one)).numpy(), rtol=1e-6
+    )
+
+
+def test_the_factor_of_a_covariance_has_torchs_name() -> None:
+    """Processes that know their covariance otherwise put it in the way."""
+
+    def density(t: Any) -> float:
+        class Process(t.distributions.MultivariateNormal):
+            @property
+            def _unbroadcasted_scale_tril(self) -> Any:
+                return 2 * t.eye(2)
+
+            @_unbroadcasted_scale_tril.setter
+            def _unbroadcasted_scale_tril(self, given: Any) -> None: ...
+
+        return Process(t.zeros(2), t.eye(2)).log_prob(t.ones(2)).item()
+
+    assert density(sg) == pytest.approx(density(torch))

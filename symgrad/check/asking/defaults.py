@@ -7,6 +7,7 @@ other values of it, as with every argument; and it has a name in formulas.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,9 @@ def shared_defaults(f: Callable[..., Any], grad: Any, count: int) -> dict[str, A
 
 
 def _defaults(f: Any, count: int) -> list[tuple[str, Any]]:
+    compiler = sys.modules.get("symgrad.compiler.specialise")
+    if compiler is not None and isinstance(f, compiler.Specialised):
+        return []  # it has a program for every number of arguments, and would show another one from then on
     try:
         known = list(inspect.signature(f).parameters.values())[count:]
     except (TypeError, ValueError):  # numbers, and functions that do not say
