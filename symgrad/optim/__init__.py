@@ -6,19 +6,18 @@ minimisers take a function that :func:`symgrad.compile` made.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from symgrad.optim.optimizer import Optimizer
 
 __all__ = ["Optimizer"]
 
-if not TYPE_CHECKING:  # which knows what there is
 
-    def __getattr__(name: str) -> Any:
-        if name.startswith("__"):  # what Python asks of any module
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from symgrad.optim.absent import absent
-        from symgrad.optim.borrowed import borrowed, installed
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):  # what Python asks of any module
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from symgrad.optim.absent import absent
+    from symgrad.optim.borrowed import borrowed, installed
 
-        found = globals()[name] = (borrowed if installed() else absent)(name)
-        return found
+    found = globals()[name] = (borrowed if installed() else absent)(name)
+    return found

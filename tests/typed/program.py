@@ -245,6 +245,12 @@ def modules() -> None:
     net.load_state_dict(net.state_dict())
 
 
+def steps() -> None:
+    """Types alone: torch may not be installed, whose optimisers these are."""
+    optimizer: Any = sg.optim.Adam([sg.ones(2, requires_grad=True)], lr=0.1)
+    sg.optim.lr_scheduler.StepLR(optimizer, 2)
+
+
 def main() -> None:
     """Run all of it."""
     for part in (tensors, reductions, shapes, rooms, functions, ported, modules):
