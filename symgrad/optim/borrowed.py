@@ -90,9 +90,14 @@ def _run(name: str, module: ModuleType) -> None:
         code: Any = SourceFileLoader(name, str(file)).get_code(name)  # Python keeps it compiled
         exec(code, module.__dict__)  # noqa: S102  (a file of torch's, as import would run it)
     except (ImportError, AttributeError) as error:
+        if isinstance(error, ImportError) and (error.name or "").startswith("torch.optim"):
+            raise  # which names the file already
         raise ImportError(f"torch's {file.name} does not run here: {error}", name=name) from error
     if (change := _CHANGED.get(name)) is not None:
         module.__dict__["Optimizer"] = change(module.__dict__["Optimizer"])
+    for kind in vars(module).values():
+        if isinstance(kind, type) and issubclass(kind, Optimizer) and kind.__module__ == name:
+            kind.__module__ = "symgrad.optim"  # where pickle finds it, and not the class of torch itself
     if parent in _READ:
         setattr(_READ[parent], last, module)
 

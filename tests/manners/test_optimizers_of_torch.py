@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -140,6 +141,7 @@ def test_state_averages_and_copies(torch: Any) -> None:
         o.step()
         mean.update_parameters(net)
     assert mean.n_averaged.item() == 3
+    assert type(pickle.loads(pickle.dumps(o))) is type(copy.deepcopy(o)) is sg.optim.Adam
     again = sg.optim.Adam(net.parameters(), lr=0.5)
     again.load_state_dict(copy.deepcopy(o.state_dict()))
     first = next(net.parameters())
@@ -185,10 +187,10 @@ def test_a_file_that_does_not_run_here_is_named(monkeypatch: Any, tmp_path: Any)
     (room / "adam.py").write_text("import torch\nfrom torch.nothing import here\n")
     monkeypatch.setattr(borrowed, "installed", lambda: tmp_path)
     monkeypatch.setattr(borrowed, "_READ", {})
-    with pytest.raises(ImportError, match="torch's adam.py does not run here.*nothing"):
+    with pytest.raises(ImportError, match="^torch's adam.py does not run here: .*nothing"):
         borrowed.borrowed("Adam")
     (room / "adam.py").write_text("class Adam: pass\n")
-    assert borrowed.borrowed("Adam").__module__ == "torch.optim.adam"
+    assert borrowed.borrowed("Adam").__module__ == "torch.optim.adam"  # no optimiser
     with pytest.raises(AttributeError, match="Other"):
         borrowed.borrowed("Other")
 
