@@ -34,8 +34,8 @@ def absent_class(name: str, module: str, why: str, base: type = object) -> type:
     return _Kind(name, (base,), members)
 
 
-def _no() -> bool:
-    """What is asked before anything else of a room is called."""
+def _no(*args: Any, **kwargs: Any) -> bool:  # noqa: ARG001
+    """What is asked before anything else of a room is called: is_available, is_fake, is_in_onnx_export."""
     return False
 
 
@@ -48,7 +48,7 @@ class AbsentRoom(ModuleType):
         self._why, self._base = why, base
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("is_available", "is_initialized"):
+        if name.startswith("is_"):
             return _no
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")

@@ -30,8 +30,7 @@ def add_safe_globals(safe_globals: Sequence[Any]) -> None:
     """
     for given in safe_globals:
         trusted, path = given if isinstance(given, tuple) else (given, f"{given.__module__}.{given.__qualname__}")
-        module, _, name = path.rpartition(".")
-        TRUSTED[module, name] = trusted
+        TRUSTED[path] = trusted
 
 
 def get_safe_globals() -> list[Any]:

@@ -95,7 +95,7 @@ def test_what_is_not_here_can_be_named_and_says_so_when_called():
     program = """
 import symgrad
 symgrad.install_as_torch()
-import torch, torch.fx, torch.hub, torch.distributed as dist
+import torch, torch.fx, torch.hub, torch.onnx, torch.distributed as dist
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.distributed.tensor import DTensor
 
@@ -103,6 +103,7 @@ def f(x: torch.torch.Tensor, g: torch.fx.Graph = None) -> torch.fx.graph_module.
 
 def g(op=dist.ReduceOp.SUM): ...
 
+assert not torch.onnx.is_in_onnx_export() and not dist.is_backend_available("nccl")
 assert torch.fx.wrap(f) is f and torch.SymInt is torch.SymInt and torch.ones(2).dtype != torch.complex32
 print(isinstance(torch.ones(2), (DTensor, torch.fx.GraphModule, torch.SymInt)), dist.rpc.is_available())
 calls = (

@@ -8,6 +8,7 @@ itself is not imported: its files are read where it is installed, and what they 
 from __future__ import annotations
 
 import builtins
+import functools
 import threading
 from collections.abc import Callable
 from importlib.machinery import PathFinder, SourceFileLoader
@@ -30,7 +31,19 @@ class _Silent(Optimizer):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "step" in cls.__dict__:
-            cls.step = np.errstate(divide="ignore", invalid="ignore")(cls.__dict__["step"])  # type: ignore[method-assign]
+            cls.step = _quietly(cls.__dict__["step"])  # type: ignore[method-assign]
+
+
+def _quietly(step: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(step)
+    def taken(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for group in self.param_groups:
+            if group.get("fused"):
+                group["fused"] = False  # by one kernel, of which there is none here; the others have the same values
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return step(self, *args, **kwargs)
+
+    return taken
 
 
 _CHANGED: dict[str, Callable[[type], type]] = {
@@ -93,13 +106,20 @@ def _run(name: str, module: ModuleType) -> None:
         if isinstance(error, ImportError) and (error.name or "").startswith("torch.optim"):
             raise  # which names the file already
         raise ImportError(f"torch's {file.name} does not run here: {error}", name=name) from error
+    _call_at_home(name, module)
     if (change := _CHANGED.get(name)) is not None:
         module.__dict__["Optimizer"] = change(module.__dict__["Optimizer"])
-    for kind in vars(module).values():
-        if isinstance(kind, type) and issubclass(kind, Optimizer) and kind.__module__ == name:
-            kind.__module__ = "symgrad.optim"  # where pickle finds it, and not the class of torch itself
     if parent in _READ:
         setattr(_READ[parent], last, module)
+
+
+def _call_at_home(name: str, module: ModuleType) -> None:
+    """Let pickles find the classes of a file below ``symgrad.optim``: those of ``torch.optim`` are others."""
+    inside = name.removeprefix("torch.optim").removeprefix(".")
+    for made in vars(module).values():
+        if isinstance(made, type) and made.__module__ == name:
+            made.__module__ = "symgrad.optim"
+            made.__qualname__ = ".".join(filter(None, (inside, made.__qualname__)))
 
 
 def _found(name: str) -> Any:

@@ -79,6 +79,7 @@ class Optimizer:
     def _set_hooks(self) -> None:
         for name in ("_pre_hooks", "_post_hooks", "_state_pre_hooks", "_state_hooks", "_load_pre_hooks", "_load_hooks"):
             setattr(self, name, OrderedDict())
+        self._is_stepping = False
 
     # ------------------------------------------------------------------------------------ groups
 
@@ -232,6 +233,8 @@ def _between_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self._is_stepping:  # super().step() of a class whose own step the hooks are around
+            return step(self, *args, **kwargs)
         for hook in self._hooks("_pre_hooks"):
             changed = hook(self, args, kwargs)
             if changed is not None:
@@ -240,7 +243,11 @@ def _between_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                         f"a hook before a step must return None or a tuple of (args, kwargs), but got {changed!r}."
                     )
                 args, kwargs = changed
-        out = step(self, *args, **kwargs)
+        self._is_stepping = True
+        try:
+            out = step(self, *args, **kwargs)
+        finally:
+            self._is_stepping = False
         for hook in self._hooks("_post_hooks"):
             hook(self, args, kwargs)
         return out

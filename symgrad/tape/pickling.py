@@ -241,7 +241,9 @@ def _as_size(value: Any) -> Any:
     return value
 
 
-_OWN_FIELDS = {"__weakref__", "cache", "calls", "copied", "given", "replaced", "roots", "seeds", "name", "ref", "site"}
+_OWN_FIELDS = {
+    "__weakref__", "_given", "cache", "calls", "copied", "name", "ref", "replaced", "roots", "seeds", "shown", "site",
+}  # fmt: skip
 """Fields of passes and constants that are written in a way of their own or made anew."""
 
 
@@ -395,7 +397,7 @@ def _fill_node(node: Node, state: Any, deref: Any, fresh: dict[int, int]) -> Non
 
 def _fill_origin(origin: Origin, state: Any, deref: Any, fresh: Any) -> None:  # noqa: ARG001  (one form for all)
     origin.roots, origin.seeds = tuple(map(deref, state[1])), tuple(map(deref, state[2]))
-    origin.cache, origin.replaced, origin._given, origin.calls = {}, {}, None, []
+    origin.cache, origin.replaced, origin._given, origin.shown, origin.calls = {}, {}, None, None, []
     for field, value in state[3].items():
         setattr(origin, field, value)
 

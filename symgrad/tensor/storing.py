@@ -41,9 +41,11 @@ _PLAIN = {
     "numpy._core.multiarray": _NUMPY,
     "symgrad.dtype_objects": ("dtype",),
     "symgrad.nn.parameter": ("Parameter",),
+    "symgrad.op.carriers": ("Length", "Rest"),
     "symgrad.op.record": ("lookup",),
     "symgrad.stand_in": ("at_home",),
     "symgrad.ops.reductions.sums": ("Everything",),
+    "symgrad.tape.formulas.constants": ("Guess",),
     "symgrad.tape.pickling": ("_member", "restored"),
     "symgrad.tensor.facts": ("Shape",),
     "symgrad.tensor.tensor": ("Tensor",),
@@ -51,17 +53,18 @@ _PLAIN = {
 """What files of tensors, numbers and containers refer to; none of it runs code of the file's choice."""
 
 
-TRUSTED: dict[tuple[str, str], Any] = {}
-"""What else files of weights alone may refer to, by module and name: a program says so."""
+TRUSTED: dict[str, Any] = {}
+"""What else files of weights alone may refer to, by its path: a program says so."""
 
 
 class _WeightsOnly(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in TRUSTED:
-            return TRUSTED[module, name]
+        path = f"{module}.{name}"
+        if path in TRUSTED:
+            return TRUSTED[path]
         if name not in _PLAIN.get(module, ()) and not (module == "numpy.dtypes" and name.endswith("DType")):
             raise pickle.UnpicklingError(
-                f"Weights only load failed: the file refers to {module}.{name}, which is no tensor, number or "
+                f"Weights only load failed: the file refers to {path}, which is no tensor, number or "
                 "container. If you trust the file, load it with weights_only=False; if you trust that class, tell "
                 f"serialization.add_safe_globals([{name}])."
             )

@@ -268,3 +268,17 @@ def test_what_a_change_of_a_view_made_of_nodes_goes_along(copied):
     assert set(roles(base._node)) > {""}
     assert roles(made._node) == roles(base._node)
     assert made.grad_fn.name() == base.grad_fn.name()
+
+
+@COPIERS
+@pytest.mark.filterwarnings("ignore:the hook", "ignore:Using backward")
+@pytest.mark.parametrize("recorded", [False, True])
+def test_gradients_that_hooks_have_seen_are_copied(copied, recorded):
+    x = sg.tensor([1.0, 2.0], requires_grad=True, name="x")
+    kept: list[sg.Tensor] = []
+    y = x.exp()
+    y.register_hook(lambda g: kept.append(g) or 2 * g if recorded else kept.append(g))
+    y.sum().backward(create_graph=recorded)
+    again = copied(x.grad)
+    assert again.tolist() == x.grad.tolist()
+    assert str(again.expr) == str(x.grad.expr)

@@ -82,3 +82,21 @@ def test_weights_only_makes_what_a_program_trusts():
     rooms.add_safe_globals([(dict, "fractions.Fraction")])  # what a file calls by a name of its own
     assert rooms.get_safe_globals() == [dict]
     rooms.clear_safe_globals()
+
+
+class Outer:
+    class Inner(list):
+        pass
+
+
+def test_classes_inside_of_classes_are_trusted_by_their_path():
+    with sg.serialization.safe_globals([Outer.Inner]):
+        assert type(sg.load(stored(Outer.Inner([1])), weights_only=True)) is Outer.Inner
+    with pytest.raises(pickle.UnpicklingError, match=r"Outer\.Inner"):
+        sg.load(stored(Outer.Inner([1])), weights_only=True)
+
+
+@pytest.mark.parametrize("name", ["zeros_like", "ones_like", "rand_like"])
+def test_tensors_of_the_length_of_others_are_weights(name):
+    tensor = getattr(sg, name)(sg.nn.Parameter(sg.ones(3)))
+    assert sg.load(stored(tensor), weights_only=True).tolist() == tensor.tolist()
