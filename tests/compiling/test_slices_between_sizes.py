@@ -98,6 +98,9 @@ FOLLOWED = {
     "parts of nearly one size": (
         lambda x: x.tensor_split(2)[0].sum() * x.tensor_split(2)[1] ** 2, [(9,)], [[(7,)], [(4,)]]
     ),
+    "from the end": (lambda x: x.narrow(0, -3, 2) ** 2, [(9,)], [[(12,)], [(5,)], [(3,)]]),
+    "cut at places": (lambda x: x.tensor_split((x.shape[0] // 2, -1))[1] ** 2, [(9,)], [[(8,)], [(5,)], [(3,)]]),
+    "behind a cut": (lambda x: x.tensor_split((-2,))[1] ** 2, [(9,)], [[(12,)], [(5,)], [(2,)]]),
     "joined with a part": (lambda x, y: sg.cat([x[1:], y]) ** 3, [(6,), (3,)], [[(5,), (4,)], [(7,), (1,)]]),
 }  # fmt: skip
 
@@ -147,6 +150,21 @@ def test_followed(case, made):
             np.testing.assert_allclose(got, expected.detach().numpy(), rtol=1e-9, atol=1e-12)
 
 
+def test_as_many_as_are_written_by_chance():
+    """The first three of three entries are all of them, and at other sizes they are not."""
+
+    def without_first(x):
+        y = np.gradient(x[1:]) * 1
+        y[:3] = 0
+        return y
+
+    (x,), names = variables([(4,)])
+    program = sg.compile(without_first(x), names)
+    np.testing.assert_array_equal(program(np.ones(4)), np.zeros(3))
+    with pytest.raises(ValueError, match="holds where n − 1 = 3"):
+        program(np.ones(8))
+
+
 REFUSED = {
     "halves": (lambda x: x.chunk(2)[0] * x.chunk(2)[1], (6,), (5,), "n mod 2 = 0"),
     "thirds": (lambda x: x.chunk(3)[0].sum(), (6,), (7,), "n mod 3 = 0"),
@@ -159,6 +177,13 @@ REFUSED = {
     "two parts as long as there are rows": (halves_of_rows, (3, 6), (3, 7), "is what was recorded"),
     "the last half of one": (lambda x: x[-(x.shape[0] // 2) :] ** 2, (8,), (1,), "n/2.* > 0|is what was recorded"),
     "before the start": (lambda x: x[x.shape[0] // 2 - 2 :] ** 2, (8,), (2,), "is what was recorded"),
+    "before the start of a range": (lambda x: x.narrow(0, -3, 2) ** 2, (9,), (2,), "holds where"),
+    "a range beyond the end": (lambda x: x.narrow(0, x.shape[0] // 2, 3), (9,), (4,), "holds where"),
+    "one of many parts": (lambda x: x.chunk(x.shape[0] // 3)[1], (9,), (12,), "is what was recorded"),
+    "one in the middle": (lambda x: x.split(x.shape[0] // 3 + 1)[1], (9,), (12,), "is what was recorded"),
+    "cut beyond the end": (lambda x: x.tensor_split((3, 20))[1], (9,), (12,), "is what was recorded"),
+    "beside the diagonal": (lambda x: sg.diag(sg.outer(x, x), x.shape[0] // 3), (8,), (4,), "is what was recorded"),
+    "beside a diagonal that is made": (lambda x: sg.diag(x * 1, x.shape[0] // 3), (8,), (4,), "is what was recorded"),
     "beyond the end": (lambda x: (x[: x.shape[1]] ** 2).sum(), (2, 3), (4, 3), "was compiled for size 2"),
     "from beyond the end": (lambda x: (x[x.shape[1] :] ** 2).sum(), (2, 3), (4, 3), "was compiled for size 2"),
 }

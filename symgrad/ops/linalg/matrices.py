@@ -9,7 +9,18 @@ import numpy as np
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, Spec, broadcast_shapes, fixed_length, front, multilinear, primitive, sampling, shape_of
+from symgrad.op import (
+    Op,
+    Spec,
+    broadcast_shapes,
+    fixed,
+    fixed_length,
+    front,
+    multilinear,
+    primitive,
+    sampling,
+    shape_of,
+)
 from symgrad.ops.calls import fits
 from symgrad.ops.elementwise.arithmetic import closed
 from symgrad.ops.elementwise.complex import conj
@@ -276,6 +287,7 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     a, b = axis_of(dim1, len(shape)), axis_of(dim2, len(shape))
     if a == b:
         raise ShapeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    offset = fixed(offset)
     if offset or shape[a] != shape[b]:
         from symgrad.ops.indexing.getitem import getitem
 
@@ -297,7 +309,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     ndim = len(shape_of(input)) + 1
     if (rows := axis_of(dim1, ndim)) == (columns := axis_of(dim2, ndim)):
         raise ArgumentError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    square = _diagonal_square(input, offset)
+    square = _diagonal_square(input, fixed(offset))
     if (rows, columns) == (ndim - 2, ndim - 1):
         return square
     return in_rows(movedim(square, (-2, -1), (rows, columns)))

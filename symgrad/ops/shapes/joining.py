@@ -167,10 +167,18 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
         raise IndexError(
             f"start out of range (expected to be in range of [-{shape[dim]}, {shape[dim]}], but got {start})"
         )
-    start = start + shape[dim] if start < 0 else start
+    start = length_of(input, dim) + start if start < 0 else start
     if not 0 <= start <= start + length <= shape[dim]:
         raise ShapeError(f"start ({start}) + length ({length}) exceeds dimension size ({shape[dim]}).")
+    _inside(length_of(input, dim), start, length)
     return narrow_op(input, dim=dim, start=start, length=length)
+
+
+def _inside(whole: Any, start: Any, length: Any) -> None:
+    """Note that a range which sizes tell lies inside of its axis, where it may not do so at other sizes."""
+    for made in (start, length, whole - (start + length)) if {start.__class__, length.__class__} != {int} else ():
+        if hasattr(made, "is_behind"):
+            made.is_behind()
 
 
 def _arrays(tensors: Any, name: str) -> tuple[Any, ...]:
@@ -323,8 +331,9 @@ def split(input: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, .
         fixed(length_of(input, axis) - (starts[-1] + sizes[-1]))
         return tuple([narrow_op(input, dim=axis, start=s, length=n) for s, n in zip(starts, sizes, strict=True)])
     if sizes and total:
-        # Of another length, the last range is another one.
-        return _ranges(input, axis, sizes, [*sizes[:-1], *of_this_length(input, axis, sizes[-1:])])
+        # Of another length, the last range is another one; and so are all where a size says how long they are.
+        first = 0 if hasattr(given, "fixed") else len(sizes) - 1
+        return _ranges(input, axis, sizes, [*sizes[:first], *of_this_length(input, axis, sizes[first:])])
     return _ranges(input, axis, sizes, sizes)
 
 
@@ -351,7 +360,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
         raise ShapeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     axis = axis_of(dim, len(shape))
     total = shape[axis]
-    if total and total % chunks == 0:
+    if total and total % chunks == 0 and not hasattr(chunks, "fixed"):
         return _shares(input, axis, chunks)
     part = -(-total // chunks)
     sizes = [min(part, total - k) for k in range(0, total, part)] if total else [0] * chunks

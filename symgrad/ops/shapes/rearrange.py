@@ -406,23 +406,35 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, **na
     total = shape_of(input)[axis]
     if not isinstance(cuts, (int, tuple, list)):
         cuts = decided_by(cuts).tolist()
-    cuts = fixed(cuts) if isinstance(cuts, int) else [*map(fixed, cuts)]
-    if isinstance(cuts, int):
-        if cuts < 1:
-            raise ArgumentError(f"number of sections must be larger than 0, got {cuts}")
-        length = length_of(input, axis)
-        if hasattr(length, "fixed") and cuts <= _FEW:
-            sizes = [(length + (cuts - 1 - k)) // cuts for k in range(cuts)]
-            starts = itertools.accumulate(sizes[:-1], initial=0)
-            return tuple(narrow_op(input, dim=axis, start=a, length=n) for a, n in zip(starts, sizes, strict=True))
-        small, larger = divmod(total, cuts)
-        ends = list(itertools.accumulate(small + (k < larger) for k in range(cuts)))[:-1]
+    length = length_of(input, axis)
+    if not isinstance(cuts, int):
+        ends = [0, *(_from_start(end, length) for end in cuts), length]
+        return tuple(_part_between(input, axis, a, b) for a, b in itertools.pairwise(ends))
+    if cuts < 1:
+        raise ArgumentError(f"number of sections must be larger than 0, got {cuts}")
+    if hasattr(length, "fixed") and not hasattr(cuts, "fixed") and cuts <= _FEW:
+        sizes = [(length + (cuts - 1 - k)) // cuts for k in range(cuts)]
     else:
-        ends = list(cuts)
-    bounds = [range(total)[slice(a, b)] for a, b in itertools.pairwise([0, *ends, total])]
-    lengths, first = [len(part) for part in bounds], 0 if isinstance(cuts, int) else len(bounds) - 1
-    lengths[first:] = of_this_length(input, axis, lengths[first:])
-    return tuple(narrow(input, axis, p.start if p else 0, n) for p, n in zip(bounds, lengths, strict=True))
+        small, larger = divmod(total, fixed(cuts))
+        sizes = of_this_length(input, axis, [small + (k < larger) for k in range(cuts)])
+    starts = itertools.accumulate(sizes[:-1], initial=0)
+    return tuple(narrow_op(input, dim=axis, start=a, length=n) for a, n in zip(starts, sizes, strict=True))
+
+
+def _from_start(end: Any, length: Any) -> Any:
+    """A place on an axis of this length, which below 0 is counted from its end."""
+    behind = end.is_behind() if hasattr(end, "is_behind") else end < 0
+    return length + end if behind else end
+
+
+def _part_between(x: Any, axis: int, start: Any, stop: Any) -> Any:
+    """The range between two places, of which those beyond an axis are its ends; there is none where they are turned."""
+    total = shape_of(x)[axis]
+    if 0 <= start <= stop <= total:
+        return narrow(x, axis, start, stop - start)
+    part = range(total)[max(start, 0) : max(stop, 0)]
+    (count,) = of_this_length(x, axis, [len(part)])
+    return narrow(x, axis, part.start if part else 0, count)
 
 
 def _axis_split(name: str, axis: int, least: int) -> Any:

@@ -545,7 +545,7 @@ class Size(_Made, int):  # type: ignore[misc]  # rounding is noted
         """Whether it is below 0, as a place counted from the end is; noted where other sizes may change that."""
         below = int.__int__(self) < 0
         steps = ((name, o.is_behind() if o.__class__ is Size else o < 0) for name, o in self.steps)
-        if any("sub" in name or behind for name, behind in steps) and not self.is_rest():
+        if is_written(self) and any("sub" in name or behind for name, behind in steps) and not self.is_rest():
             _keep(Comparison("lt", self, 0, below))
         return below
 

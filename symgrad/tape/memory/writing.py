@@ -8,7 +8,7 @@ import numpy as np
 
 from symgrad.dtypes import torch_name
 from symgrad.errors import AutogradError, DtypeError
-from symgrad.op import lookup, shape_of
+from symgrad.op import fixed_length, lookup, shape_of
 from symgrad.ops.indexing.getitem import index_steps, is_whole, static_index
 from symgrad.ops.indexing.places import fitted
 from symgrad.tape.forward.dual import Dual
@@ -30,6 +30,9 @@ def put(x: Any, value: Any, index: Any, node: str, places: tuple[Any, ...] = (),
     array of numbers that were drawn, of which torch's node knows nothing.
     """
     partly = node in _PARTS
+    if not partly and _has_ends(index):
+        for axis in range(len(x.raw_shape)):
+            fixed_length(x, axis)
     made = lookup("index_put")(x, value, *(places if partly else ()), index=index if partly else WHOLE)
     if made.__class__ is not Dual and made._node is not None:
         inputs: tuple[Any, ...] | None = None
@@ -42,6 +45,11 @@ def put(x: Any, value: Any, index: Any, node: str, places: tuple[Any, ...] = (),
         if node == "CopySlices":
             Labelled.cast(made._node, "put")
     return made
+
+
+def _has_ends(index: Any) -> bool:
+    """Whether slices of an index end at numbers, which at other sizes are not those of the axes: ``y[:3]``."""
+    return any(part.__class__ is slice and part != slice(None) for part in index.parts)
 
 
 def fills(x: Any, index: Any, value: Any) -> bool:
