@@ -15,7 +15,6 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from symgrad.absent import AbsentRoom, absent_class
 from symgrad.errors import ArgumentError
 
 REFEREE = "2.13.0"
@@ -39,6 +38,8 @@ class _Torch(ModuleType):
         if name in _NOT_HERE:
             return _not_here(f"torch.{name}")
         if name in _NO_KINDS:
+            from symgrad.absent import absent_class
+
             vars(self)[name] = absent_class(name, "torch", "is not here: no number and no tensor is of it.")
             return vars(self)[name]
         return getattr(importlib.import_module("symgrad"), name)
@@ -106,6 +107,8 @@ def _not_here(name: str) -> ModuleType | None:
     for room, why in _NOT_HERE.items():
         if name == f"torch.{room}" or name.startswith(f"torch.{room}."):
             if name not in _ABSENT:
+                from symgrad.absent import AbsentRoom  # of programs that ask for it alone
+
                 _ABSENT[name] = AbsentRoom(name, why)
                 if name == "torch.fx":  # tells a tracer of a function, at the import of a package
                     vars(_ABSENT[name])["wrap"] = lambda function: function

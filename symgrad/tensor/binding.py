@@ -365,7 +365,7 @@ def _method(name: str, call: Callable[..., Any], op: Any, words: dict[str, str])
     """A method, which takes arguments by torch's other ``words``; an op stays as it is, or asks its other operand."""
     if not isinstance(op, Op):
         return method(name, with_words(call, words) if words else call)
-    made = of_two(call) if not callable(op.vjps) and len(op.vjps) == 2 else call
+    made = of_two(name, call) if not callable(op.vjps) and len(op.vjps) == 2 else call
     return with_words(made, words) if words else made
 
 

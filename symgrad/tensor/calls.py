@@ -149,18 +149,26 @@ def method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         except FAILED as error:
             return _again(call, f"Tensor.{name}", own, None, (self,), args, kwargs, {}, error)
 
+    call.__name__ = name  # by which classes with __torch_function__ know it; several names may have one function
     may_ask(call)
     call.asks = True  # type: ignore[attr-defined]
     return call
 
 
-def of_two(function: Callable[..., Any]) -> Callable[..., Any]:
+def of_two(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A method of two operands that is an op as it stands, and asks the class of the other one."""
 
     @functools.wraps(function)
     def call(self: Any, other: Any) -> Any:
-        return function(self, other)
+        try:
+            return function(self, other)
+        except FAILED:
+            found = unasked((self, other), {})
+            if not found:
+                raise
+            return dispatched(call, found, (self, other), {})
 
+    call.__name__ = name
     may_ask(call)
     call.asks = True  # type: ignore[attr-defined]
     return call

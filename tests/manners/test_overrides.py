@@ -398,3 +398,13 @@ def test_where_the_library_stands_in_for_torch(monkeypatch):
         pass
 
     assert type(Length([1.0]) + 1) is Length
+
+
+@pytest.mark.parametrize("name", ["add", "mul", "multiply", "eq", "less", "maximum", "sum", "all"])
+def test_methods_tell_objects_that_are_no_tensors_their_names(t, name):
+    class Answering:
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return function.__name__, function is getattr(t.Tensor, name), len(args)
+
+    assert getattr(t.ones(2, 2), name)(Answering()) == (name, True, 2)
