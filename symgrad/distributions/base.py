@@ -121,6 +121,8 @@ class Distribution:
         axes = len(self._batch_shape)  # behind which a parameter has those of an event
         wide = {name: value.expand((*batch_shape, *value.shape[axes:])) for name, value in parameters.items()}
         kind: Any = type(self)
+        ours = next(cls for cls in kind.__mro__ if cls.__module__.startswith("symgrad.distributions"))
+        self._get_checked_instance(ours)  # raises where a class of users' own is made of other arguments
         return kind(*(getattr(self, name) for name in self._alike), **wide, validate_args=False)
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:

@@ -212,10 +212,12 @@ class LogNormal(TransformedDistribution):
 
     @property
     def loc(self) -> Any:
+        """The mean of the logarithm."""
         return self.base_dist.loc
 
     @property
     def scale(self) -> Any:
+        """The standard deviation of the logarithm."""
         return self.base_dist.scale
 
     @property

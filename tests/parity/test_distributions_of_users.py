@@ -188,3 +188,17 @@ def test_the_factor_of_a_covariance_has_torchs_name() -> None:
         return Process(t.zeros(2), t.eye(2)).log_prob(t.ones(2)).item()
 
     assert density(sg) == pytest.approx(density(torch))
+
+
+@pytest.mark.parametrize("name", ["Gamma", "Dirichlet", "Binomial", "LKJCholesky"])
+def test_classes_made_of_other_arguments_are_not_expanded(name):
+    for t in (sg, torch):
+        base = getattr(t.distributions, name)
+
+        class Mine(base):
+            def __init__(self, value):
+                first = (3,) if name in ("Binomial", "LKJCholesky") else (value,) if name == "Gamma" else ()
+                super().__init__(*first, value)
+
+        with pytest.raises(NotImplementedError, match=f"Mine of {name} that defines a custom __init__ method must"):
+            Mine(t.full((2,), 0.5)).expand((3, 2))
