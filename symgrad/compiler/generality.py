@@ -52,7 +52,7 @@ def fixed_sizes(function: Callable[..., Any], args: Sequence[Any], found: Trace)
         return set(), grown
     same = all(_same_at(function, args, found, sizes, grown) for sizes in moves)
     far = _far(found)
-    if same and not any(_other_at(function, args, found, sizes) for sizes in far):
+    if same and not any(_other_at(function, args, found, sizes, grown) for sizes in far):
         note_order(function, args, found)
         return {found.sizes[letter] for letter in _inside_constants(function, args, found, grown)}, grown
     alone = {
@@ -318,10 +318,18 @@ def _same_at(
     return other is not None and _same_terms(found, other) and _same_surroundings(found, other, grown)
 
 
-def _other_at(function: Callable[..., Any], args: Sequence[Any], found: Trace, sizes: Mapping[str, int]) -> bool:
+def _other_at(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    found: Trace,
+    sizes: Mapping[str, int],
+    grown: Values | None = None,
+) -> bool:
     """Whether a function runs at other sizes as well, and gives other numbers there: ``min(len(x), 10)``."""
     other = _trace_at(function, args, found, _followed(found, sizes)) if sizes and holds_at(found, sizes) else None
-    if other is None or (_same_terms(found, other) and _same_surroundings(found, other, {})):
+    if other is None or (
+        _same_terms(found, other) and _same_surroundings(found, other, {} if grown is None else grown)
+    ):
         return False
     return _agrees(found, other) is False
 

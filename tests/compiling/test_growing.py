@@ -85,6 +85,21 @@ def test_numbers_between_two_have_their_dtype(dtype):
         np.testing.assert_allclose(program(x), slope(x).numpy(), rtol=0, atol=16 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize(
+    ("n", "made"),
+    [
+        (2, lambda n: np.linspace(0, 4, n).astype(int)),
+        (6, lambda n: np.linspace(0, 60, n).astype(int)),
+        (5, lambda n: np.round(np.linspace(0, 1, n), 2)),
+    ],
+)
+def test_rounded_steps_are_none(n, made):
+    """At a few sizes they are even: four in steps of 4, 2 and 1, which were taken for steps of 4/(n - 1) at all."""
+    program = sg.compile(lambda x: (x**2 * made(len(x))).sum(), rng.random(n)).program
+    with pytest.raises(ValueError, match="was compiled for|must have shape|different sizes"):
+        program(rng.random(4))
+
+
 @pytest.mark.parametrize("name", GRIDS)
 def test_grids_follow_both_sizes(name):
     checked(GRIDS[name], lambda k: rng.random((4 + k, 6 + 2 * k)))

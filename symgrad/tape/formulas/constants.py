@@ -226,7 +226,7 @@ def grown_recipe(values: Sequence[Any]) -> Recipe | None:
     first of them.
     """
     first = values[0]
-    if first.dtype.kind not in "fi" or any(v.size < 2 or v.dtype != first.dtype for v in values):
+    if first.dtype.kind not in "fi" or first.size < 2 or any(v.dtype != first.dtype for v in values):
         return None
     for made in (_one_number(first), _share(first), _even(first)):
         if all(v.tobytes() == np.ascontiguousarray(_value(made(v.shape))).tobytes() for v in values):
@@ -237,7 +237,9 @@ def grown_recipe(values: Sequence[Any]) -> Recipe | None:
 
 def _rounds(made: Any, value: Any) -> bool:
     """Whether an array has the entries of another one up to a rounding or two: linspace has others in each library."""
-    return value.dtype.kind == "f" and bool(np.abs(made - value).max() <= 2 * np.spacing(np.abs(value).max()))
+    return value.dtype.kind == "f" and bool(
+        np.all(np.abs(made - value) <= 2 * np.spacing(np.abs(value).max(initial=0)))
+    )
 
 
 Maker = Callable[[tuple[int, ...]], Recipe]
