@@ -14,7 +14,7 @@ from symgrad.formula.term import Term, evaluate, postorder
 from symgrad.ops.shapes.sizes import size_value
 
 KINDS = ("normal", "positive", "unit", "integer", "spread", "definite", "mixed")
-"""Kinds of random arrays."""
+"""Kinds of random arrays; for conditions there are those of numbers that are ``far`` from 0 as well."""
 
 
 def value(term: Term, values: dict[str, Any], sizes: dict[str, int]) -> Any:
@@ -88,6 +88,8 @@ def _draw(s: Term, shape: tuple[int, ...], kind: str, rng: Any) -> Any:
         array = rng.integers(-4, 5, shape).astype(float)
     elif kind == "spread":
         array = 4 * rng.standard_normal(shape)
+    elif kind == "far":
+        array = 12 * rng.standard_normal(shape)
     elif kind == "definite":
         array = rng.uniform(0.3, 1.5, shape)
         if len(shape) == 2 and shape[0] == shape[1]:

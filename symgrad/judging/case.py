@@ -26,6 +26,7 @@ from symgrad.judging.points import (
     NEEDED,
     Point,
     compared,
+    differs_beside,
     one_size_alone,
     random_points,
     smallest,
@@ -311,6 +312,7 @@ class Case:
         different = [p for p in defined if p.differs]
         agreeing = [p for p in defined if p.agrees]
         kinks = self.wrt is not None and different and all(p.special for p in different)
+        kinks = kinks and not any(differs_beside(theirs, self.raw, p) for p in different)
         if kinks and len(agreeing) > 2 * NEEDED and not told_apart(theirs, self.raw, agreeing):
             found = self._made("EQUAL", "numerical", points=len(agreeing))
             found.notes.append(KINK)

@@ -16,11 +16,14 @@ from symgrad.dtypes import is_floating
 from symgrad.errors import SymgradError
 from symgrad.formula.digits import all_in_mpmath, without_digits
 from symgrad.formula.sampling import KINDS, cancelled, letters_of, sample, shape_at, value, with_structure
-from symgrad.formula.term import Term, count
+from symgrad.formula.term import SYMBOL, Term, count, postorder
 
 SIZES = (3, 2, 4, 5, 1)
 POINTS = 28
 """Points that are looked at; a verdict of equality needs at least ``NEEDED`` at which both formulas have a value."""
+
+FURTHER = ["spread", "far"] * 6
+"""Kinds of further points for formulas with conditions, of which others may be on one side alone."""
 
 NEEDED = 5
 DIGITS = 30
@@ -162,13 +165,16 @@ def random_points(theirs: Term, ours: Term, symbols: Sequence[Term]) -> Iterator
     rng = np.random.default_rng(20240229)
     letters = letters_of(*symbols, theirs, ours)
     shifts = itertools.cycle(range(len(SIZES)))
-    for k in range(POINTS if count(theirs, ours) < LARGE else NEEDED + 2):
+    kinds = list(itertools.islice(itertools.cycle(KINDS), POINTS if count(theirs, ours) < LARGE else NEEDED + 2))
+    if any(t.dtype is not None and t.dtype.kind == "b" for t in postorder([theirs])):
+        kinds += FURTHER
+    for kind in kinds:
         start = next(shifts)
         sizes = {letter: SIZES[(start + 2 * j) % len(SIZES)] for j, letter in enumerate(letters)}
-        values = sample(symbols, sizes, KINDS[k % len(KINDS)], rng)
+        values = sample(symbols, sizes, kind, rng)
         point = compared(theirs, ours, values, sizes, rng)
         if point is not None:
-            point.special = KINDS[k % len(KINDS)] == "integer"
+            point.special = kind == "integer"
             yield point
 
 
@@ -205,7 +211,16 @@ def smallest(theirs: Term, ours: Term, shown: Term, symbols: Sequence[Term], fal
     return fallback if at_kink is None else at_kink
 
 
-def _everywhere(theirs: Term, ours: Term, point: Point, smooth: bool = True) -> bool:
+def differs_beside(theirs: Term, ours: Term, point: Point) -> bool:
+    """Whether formulas that differ at a point of integers are known to do so beside it, where no kink is.
+
+    Of arrays with a structure that is not asked: those close by have another one.
+    """
+    plain = all(s.params.get("structure") is None for s in postorder([theirs, ours]) if s.op is SYMBOL)
+    return plain and _everywhere(theirs, ours, point, unknown=False)
+
+
+def _everywhere(theirs: Term, ours: Term, point: Point, smooth: bool = True, unknown: bool = True) -> bool:
     """Whether the formulas differ beside a point, too, and not only where a derivative is a convention.
 
     Where it is ``smooth``, the exact formula has much the same value beside the point, which is then no kink.
@@ -217,12 +232,12 @@ def _everywhere(theirs: Term, ours: Term, point: Point, smooth: bool = True) -> 
     }
     beside = compared(theirs, ours, {k: np.asarray(a)[()] for k, a in values.items()}, point.sizes, rng)
     if beside is None or not beside.known:
-        return True
+        return unknown
     if smooth and point.defined and point.theirs.shape == point.ours.shape:
         step = float(np.max(np.abs(beside.ours - point.ours), initial=0.0))
         if step > 0.25 * float(np.max(np.abs(point.theirs - point.ours), initial=0.0)):
             return False
-    return not beside.defined or beside.differs
+    return beside.differs or (unknown and not beside.defined)
 
 
 def _integers(s: Term, shape: tuple[int, ...], low: int, high: int, rng: Any) -> Any:

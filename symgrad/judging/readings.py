@@ -100,7 +100,7 @@ def functions_named(given: Any, about: Any) -> Iterator[tuple[str, str]]:
     """
     ops = {t.op.name for t in postorder([about.term]) if t.op.kind == "elementwise" and len(t.args) == 1}
     ops -= {"neg", "square", "abs", "sqrt", "reciprocal"}
-    if not isinstance(given, str) or len(ops) != 1:
+    if not isinstance(given, str) or len(ops) != 1 or headed(given):  # which says nothing but the question
         return
     (name,) = ops
     table = table_of(about.symbols)

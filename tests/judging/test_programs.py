@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import symgrad as sg
-from symgrad.errors import FormulaError
+from symgrad.errors import FormulaError, SymgradError
 
 RIGHT = [
     (("norm(A@x-b)**2", "x", "A=m,n x=n b=m"), [
@@ -340,6 +340,71 @@ def test_right_programs_are_equal(text, of):
 @_each(WRONG)
 def test_wrong_programs_are_different(text, of):
     assert sg.judge(text, of=of[0], wrt=of[1], shapes=of[2]).verdict == "DIFFERENT"
+
+
+LAST_ROUNDS = [
+    "for k in range(3):\n    x = 2*x\nreturn x", "for k in range(3):\n    x *= 2\nreturn x",
+    "for i in range(n):\n    a = x[i]\nreturn a*x", "s = 0\nfor a in x:\n    s += a\nreturn a*x",
+    "s = 0\nfor i in range(n):\n    t = x[i]\n    s += sum(t*x[i] for i in range(n))\nreturn s",
+    "s = 0\nfor i in range(n):\n    t = x[i]\n    for i in range(n):\n        s += t*x[i]\nreturn s",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LAST_ROUNDS)
+@pytest.mark.parametrize("of", ["a*sum(x**2)/2", "sum(x**2)/2"])
+def test_what_the_last_round_of_a_loop_leaves_in_a_name_is_refused(text, of):
+    """It was left out, so that an argument had the value from before the loop, and the text was EQUAL."""
+    with pytest.raises(FormulaError, match="cannot read a text with the statement"):
+        sg.judge(text, of=of, wrt="x", shapes="x=n a=()")
+
+
+@pytest.mark.parametrize("text", ["for i in range(n):\n    x[i] += 1\nreturn x", "x[x > 0] += 1\nreturn x"])
+def test_entries_of_an_argument_may_be_added_to(text):
+    assert sg.judge(text, of="sum(x**2)/2", wrt="x", shapes="x=n").verdict == "DIFFERENT"
+    assert sg.judge(text.replace("+= 1", "+= 0"), of="sum(x**2)/2", wrt="x", shapes="x=n").equal
+
+
+@pytest.mark.parametrize(("text", "of"), [
+    ("np.array([2*x[i] for i in range(n-1)])", "sum(x[:-1]**2)"),
+    ("np.array([2*x[i] for i in range(1, n)])", "sum(x[1:]**2)"),
+    ("np.array([2*x[i] for i in range(n) if x[i] > 0])", "sum(relu(x)**2)"),
+    ("[2*v for v in x if v > 0]", "sum(relu(x)**2)"),
+])  # fmt: skip
+def test_a_list_that_leaves_out_entries_is_not_the_whole_array(text, of):
+    with pytest.raises(FormulaError, match="a list that leaves out entries is shorter"):
+        sg.judge(text, of=of, wrt="x", shapes="x=n")
+
+
+@pytest.mark.parametrize("text", ["range(-1, n)", "range(i - 1, i)", "range(i, i + 2)"])
+def test_a_loop_from_before_the_first_entry_or_behind_the_last_one_is_refused(text):
+    with pytest.raises(FormulaError, match="cannot read a text with the statement 'range"):
+        sg.judge(f"sum(x[i]*sum(x[j] for j in {text}) for i in range(n))", of="sum(x)**2", shapes="x=n")
+
+
+def test_the_sum_of_a_list_is_that_of_all_entries_in_numpy_alone():
+    """np.sum([A[0], A[1]]) is a number, and sum([A[0], A[1]]) the sum of two rows."""
+    rows = "sum([A[i] for i in range(m)])"
+    assert sg.judge(rows, of="sum(A@x)", wrt="x", shapes="A=m,n x=n").equal
+    assert sg.judge(f"np.{rows}", of="sum(A@x)", wrt="x", shapes="A=m,n x=n").verdict == "DIFFERENT"
+    assert sg.judge(f"np.{rows}", of="sum(A)", shapes="A=m,n").equal
+    assert sg.judge("np.sum([x[i]**2 for i in range(n)])", of="sum(x**2)", shapes="x=n").equal
+
+
+@pytest.mark.parametrize("text", ["f'(x)", "g'(x)", r"\phi'(x)"])
+def test_the_name_of_the_derivative_is_no_answer(text):
+    with pytest.raises(SymgradError, match="is no symbol here"):
+        sg.judge(text, of="tanh(x)", wrt="x")
+
+
+@pytest.mark.parametrize("text", [
+    "where(x > 3, 2, where((x > 0) & (x < 1), 1, 0))",
+    "if x > 0 and x < 1:\n    return 1\nelif x > 3:\n    return 2\nreturn 0",
+])  # fmt: skip
+def test_a_branch_that_integers_alone_enter_is_no_kink(text):
+    """At 4 it differs, and beside it as well; that was said to be a convention."""
+    assert sg.judge(text, of="clip(x, 0, 1)", wrt="x", shapes="x=()").verdict == "DIFFERENT"
+    assert sg.judge(text.replace("x > 3, 2", "x > 3, 0").replace("return 2", "return 0"), of="clip(x, 0, 1)", wrt="x",
+                    shapes="x=()").equal  # fmt: skip
 
 
 @_each(REFUSED)

@@ -20,6 +20,14 @@ def refusal(node: ast.AST, advice: str = "") -> FormulaError:
     return FormulaError(f"cannot read a text with the statement {shown!r}; {advice}")
 
 
+def filled(value: ast.expr, generator: ast.comprehension) -> ast.expr:
+    """An array of zeros of which a loop fills entries."""
+    return ast.Call(ast.Name(_FILLED), [ast.ListComp(value, [generator])], [])
+
+
+_FILLED = "_filled_"
+
+
 def written(node: ast.expr, table: Mapping[str, Any]) -> str:
     """The formula of an expression of Python; the array of a list is a sum over unit vectors."""
     return ast.unparse(ast.fix_missing_locations(_Writer(node, table).visit(copy.deepcopy(node))))
@@ -106,9 +114,11 @@ class _Writer(ast.NodeTransformer):
             return size
         inner = node.args[0] if node.args else None
         if isinstance(inner, (ast.GeneratorExp, ast.ListComp)) and name == "sum" and _is_first(node):
-            return self._sum(inner)
-        if isinstance(inner, ast.ListComp) and name in ("array", "asarray") and len(node.args) == 1:
-            return self.visit_ListComp(inner)
+            made = self._total(inner.generators, inner.elt)
+            every = isinstance(inner, ast.ListComp) and isinstance(node.func, ast.Attribute) and not _axes(node)
+            return ast.Call(ast.Name("sum"), [made], []) if every else made  # NumPy's, of all entries
+        if isinstance(inner, ast.ListComp) and name in ("array", "asarray", _FILLED) and len(node.args) == 1:
+            return self._array(inner, filled=name == _FILLED)
         method = isinstance(node.func, ast.Attribute) and not node.keywords and name in _METHODS
         if method and getattr(node.func.value, "id", "np") not in MODULES:  # type: ignore[attr-defined]
             node = ast.Call(ast.Name(name), [node.func.value, *node.args], [])  # type: ignore[attr-defined]
@@ -121,7 +131,13 @@ class _Writer(ast.NodeTransformer):
         raise refusal(node, "a generator is summed here, as in sum(x[i] for i in range(n))")
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        """The array of a list: its entries times unit vectors, a matrix for a list of lists."""
+        return self._array(node, filled=False)
+
+    def _array(self, node: ast.ListComp, filled: bool) -> ast.expr:
+        """The array of a list: its entries times unit vectors, a matrix for a list of lists.
+
+        One that a loop has ``filled`` is 0 where the loop does not run; a list would be shorter.
+        """
         if "e" in self.table:
             raise refusal(node, "an array that is given entry by entry is none where e is a symbol")
         generators: list[ast.comprehension] = []
@@ -129,15 +145,16 @@ class _Writer(ast.NodeTransformer):
         while isinstance(inner, ast.ListComp) and len(inner.generators) == 1:
             generators += inner.generators
             inner = inner.elt
+            if filled and getattr(getattr(inner, "func", None), "id", "") == _FILLED:
+                inner = inner.args[0]  # type: ignore[attr-defined]
         if isinstance(inner, ast.ListComp) or len(generators) > 2:
             raise refusal(node, "a list has one for, and so has a list in it")
-        return self._total(generators, inner, basis=True)
+        return self._total(generators, inner, None if filled else node, basis=True)
 
-    def _sum(self, node: ast.GeneratorExp | ast.ListComp) -> ast.expr:
-        return self._total(node.generators, node.elt)
-
-    def _total(self, generators: list[ast.comprehension], value: ast.expr, basis: bool = False) -> ast.expr:
-        """The sum over the indices of generators, from the innermost one outwards."""
+    def _total(
+        self, generators: list[ast.comprehension], value: ast.expr, whole: ast.expr | None = None, basis: bool = False
+    ) -> ast.expr:
+        """The sum over the indices of generators, from the innermost one outwards; all of them for a ``whole`` list."""
         before = dict(self.letters), dict(self.members)
         heads, letters = [], []
         tests: list[ast.expr] = []
@@ -146,6 +163,8 @@ class _Writer(ast.NodeTransformer):
             letters.append(letter)
             heads.append(f"sum_{letter}" + (f"^({end})" if end else ""))
             tests += more
+            if whole is not None and (more or "-" in end):
+                raise refusal(whole, "a list that leaves out entries is shorter; fill an array of zeros in a loop")
         for test in reversed(tests):
             value = ast.IfExp(test, value, ast.Constant(0))
         text = ast.unparse(self._anew(value))
@@ -200,6 +219,10 @@ class _Writer(ast.NodeTransformer):
         low, high = (ast.Constant(0), *over.args) if len(over.args) == 1 else over.args
         letter = self.letters[index.id]
         before, after = self._ahead(low, 0), -self._ahead(high, 1)
+        if self._is_counted(low) and before < 0:
+            raise refusal(over, "an index below 0 is that of the last entry in Python; begin the loop at 0")
+        if self._is_counted(high) and after < 0:
+            raise refusal(over, "the loop runs over the end of what it indexes; end it earlier")
         self.room[letter] = (max(before, self.room[letter][0]), after)
         tests: list[ast.expr] = []
         if not (isinstance(low, ast.Constant) and low.value == 0):
@@ -213,9 +236,16 @@ class _Writer(ast.NodeTransformer):
             return "", tests
         raise refusal(over, "a loop ends at a size, such as n or len(x), or at another index")
 
+    def _is_counted(self, node: ast.expr) -> bool:
+        """Whether an end of a range is a number or another index, with what is added to it."""
+        base = node.left if isinstance(node, ast.BinOp) else getattr(node, "operand", node)
+        return _is_whole(base) or getattr(base, "id", "") in self.letters
+
     def _ahead(self, node: ast.expr, side: int) -> int:
         """What is added at least to 0, or to a size, in the end of a range that may be another index."""
         more = 0
+        if isinstance(node, ast.UnaryOp):  # -1
+            node = ast.BinOp(ast.Constant(0), ast.Sub(), node.operand)
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)) and _is_whole(node.right):
             more = int(ast.unparse(node.right)) * (1 if isinstance(node.op, ast.Add) else -1)
             node = node.left
@@ -267,5 +297,9 @@ def _is_whole(node: ast.expr) -> bool:
 
 def _is_first(node: ast.Call) -> bool:
     """Whether a sum is taken along the axis of its list."""
-    axes = [*node.args[1:], *(k.value for k in node.keywords if k.arg == "axis")]
+    axes = _axes(node)
     return len(axes) == len(node.args) - 1 + len(node.keywords) and all(getattr(a, "value", 1) == 0 for a in axes)
+
+
+def _axes(node: ast.Call) -> list[ast.expr]:
+    return [*node.args[1:], *(k.value for k in node.keywords if k.arg == "axis")]

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError
-from symgrad.formula.reading.people.generators import refusal, written
+from symgrad.formula.reading.people.generators import filled, refusal, written
 
 Values = dict[str, ast.expr]
 
@@ -37,6 +37,8 @@ def as_formula(text: str, table: Mapping[str, Any]) -> str | None:
         made = value.body if isinstance(value, ast.Lambda) else _Program().result(body, {})
         if made is None:
             raise refusal(body[-1], "nothing is returned after it")
+        if any(isinstance(n, ast.Name) and n.id.startswith(_LEFT) for n in ast.walk(made)):
+            raise refusal(body[-1], _LAST_ROUND)
         return written(made, table)
     except FormulaError:
         raise
@@ -130,7 +132,7 @@ class _Program:
         """Give entries a value: those where a condition holds, or those at the indices of loops around."""
         name, at = getattr(target.value, "id", ""), _with(values, target.slice)
         if any(isinstance(node, ast.Compare) for node in ast.walk(at)):
-            old = values[name]
+            old = values.get(name, ast.Name(name))
             values[name] = ast.IfExp(at, ast.BinOp(old, ast.Add(), value) if adds else value, old)
             return
         indices = at.elts if isinstance(at, ast.Tuple) else [at]
@@ -162,8 +164,8 @@ class _Program:
         """A loop: what it adds to a name is a sum, and what it gives to entries is a list of them."""
         bound = {node.id for node in ast.walk(statement.target) if isinstance(node, ast.Name)}
         changed = {name for s in statement.body for node in ast.walk(s) for name in _changed(node)}
-        held = {name: ast.Name(f"{_HELD}{name}") for name in changed & {*values}}
-        inside: Values = {**{k: v for k, v in values.items() if k not in bound}, **held}
+        held = {name: ast.Name(f"{_HELD}{name}") for name in changed - bound}
+        inside: Values = {**_visible(values, bound), **held}
         over, before, self.entries = _with(values, statement.iter), self.entries, []
         for inner in statement.body:
             self.run(inner, inside)
@@ -172,33 +174,40 @@ class _Program:
         for name, mark in held.items():
             if inside[name] is mark:
                 continue
+            if mark.id not in _free(inside[name]):  # each round gives it another value
+                values[name] = ast.Name(f"{_LEFT}{name}")
+                continue
             added = _added(inside[name], mark.id, statement)
             if any(isinstance(n, ast.Name) and n.id.startswith(_HELD) for n in ast.walk(added)):
                 raise refusal(statement, _CARRIED)
             total = ast.Call(ast.Name("sum"), [ast.GeneratorExp(added, [generator])], [])
-            values[name] = total if _is_zero(values[name]) else ast.BinOp(values[name], ast.Add(), total)
+            old = values.get(name, ast.Name(name))
+            values[name] = total if _is_zero(old) else ast.BinOp(old, ast.Add(), total)
         for entry in found:
             self.fill(statement, entry, generator, values)
+        values |= {name: ast.Name(f"{_LEFT}{name}") for name in bound}
 
     def fill(self, statement: ast.For, entry: _Entry, generator: ast.comprehension, values: Values) -> None:
         """Entries for all values of an index: a list where it is their last one, or a sum where it is none of them."""
         name, indices, value, adds = entry
         if any(isinstance(n, ast.Name) and n.id.startswith(_HELD) for n in ast.walk(value)):
             raise refusal(statement, _CARRIED)
-        letter = getattr(generator.target, "id", None)
+        letter, old = getattr(generator.target, "id", None), values.get(name, ast.Name(name))
         if letter not in indices and adds:
             total = ast.Call(ast.Name("sum"), [ast.GeneratorExp(value, [generator])], [])
             self.entries.append(entry._replace(value=total))
-        elif letter != indices[-1] or not (indices[1:] or adds or _is_zero(values[name])):
+        elif letter != indices[-1] or not (indices[1:] or adds or _is_zero(old)):
             raise refusal(statement, "entries are assigned where an array of zeros is filled row by row")
         elif indices[1:]:
-            self.entries.append(_Entry(name, indices[:-1], ast.ListComp(value, [generator]), adds))
+            self.entries.append(_Entry(name, indices[:-1], filled(value, generator), adds))
         else:
-            array, old = ast.ListComp(value, [generator]), values[name]
+            array = filled(value, generator)
             values[name] = array if _is_zero(old) else ast.BinOp(old, ast.Add(), array)
 
 
-_HELD = "_before_"
+_HELD, _LEFT = "_before_", "_last_"
+"""What a name has before a round of a loop, and what the last round leaves in it, which is no formula."""
+_LAST_ROUND = "what the last round of a loop leaves in a name is no formula, and each index has a name of its own"
 _CARRIED = "a loop adds to names, and what it adds is not made of what it has added before"
 
 
@@ -238,6 +247,29 @@ def _added(node: ast.expr, held: str, statement: ast.stmt) -> ast.expr:
     raise refusal(statement, _CARRIED)
 
 
+def _free(node: ast.AST) -> set[str]:
+    """The names in an expression, without those that its own generators bind."""
+    found: set[str] = set()
+    stack: list[tuple[ast.AST, frozenset[str]]] = [(node, frozenset())]
+    while stack:
+        item, bound = stack.pop()
+        if isinstance(item, ast.Name) and item.id not in bound:
+            found.add(item.id)
+        for generator in getattr(item, "generators", ()):
+            bound |= {n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)}
+        stack += [(child, bound) for child in ast.iter_child_nodes(item)]
+    return found
+
+
+def _visible(values: Values, bound: set[str]) -> Values:
+    """The values of names where some are bound anew: those that are made of these had another meaning of them."""
+    return {
+        name: ast.Name(f"{_LEFT}{name}") if bound & _free(value) else value
+        for name, value in values.items()
+        if name not in bound
+    }
+
+
 class _Replaced(ast.NodeTransformer):
     def __init__(self, values: Values):
         self.values = values
@@ -248,9 +280,8 @@ class _Replaced(ast.NodeTransformer):
 
 def _with(values: Values, node: ast.expr) -> ast.expr:
     """An expression with the values of names; those that its own generators bind stay."""
-    bound = {n.id for g in ast.walk(node) if isinstance(g, ast.comprehension) for n in ast.walk(g.target)
-             if isinstance(n, ast.Name)}  # fmt: skip
-    made = _Replaced({k: v for k, v in values.items() if k not in bound}).visit(copy.deepcopy(node))
+    bound = {name for g in ast.walk(node) if isinstance(g, ast.comprehension) for name in _free(g.target)}
+    made = _Replaced(_visible(values, bound)).visit(copy.deepcopy(node))
     if sum(1 for _ in ast.walk(made)) > LARGEST:
         raise FormulaError("the text has statements whose formula is too long; write the formula itself")
     return made  # type: ignore[no-any-return]
