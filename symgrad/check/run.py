@@ -261,7 +261,7 @@ def _name_of(f: Any) -> str:
 def _check_gradient(q: Question) -> Report:
     fixed = shared_defaults(q.f, q.grad, len(q.args))
     given = take_apart(q.f, q.grad, [*q.args, *fixed.values()], q.argnums, [*q.flat.called, *fixed], len(q.args))
-    given.own = len(given.args)
+    given.own, given.shared = len(given.args), range(given.own, len(given.args))
     return compared(given, Derivative(method=q.method), "gradient", q.label, q.rtol)
 
 

@@ -41,6 +41,16 @@ RIGHT = {
         lambda x: 1 / (1 + np.exp(-x)) - 1,
         ([-1.0, 36.0, 30.0],),
     ),
+    "of arguments that are a direction": (
+        lambda x: np.sin(np.pi / 2 * x).sum(),
+        lambda x: np.pi / 2 * np.sin(np.pi / 2 * (x + 1)),
+        ([1.0, 0, 0],),
+    ),
+    "of arguments that are 0": (
+        lambda x: np.sin(x + np.pi / 2).sum() + 2 * x[1],
+        lambda x: np.sin(x + np.pi) + np.array([0.0, 2]),
+        ([0.0, 0.3],),
+    ),
     "cancelled": (lambda x: ((x - x.mean()) ** 2).sum(), lambda x: 2 * (x - x.mean()), ([1e9, -1e9, 0, 1, -1],)),
 }
 

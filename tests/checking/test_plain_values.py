@@ -147,3 +147,18 @@ def test_identities_and_columns_of_ones_hide_nothing(W):
 
     assert check(lambda W: (W**3).sum(), lambda W: 3 * W**2, W)
     assert not check(lambda W: (W**3).sum(), lambda W: 3 * W, W, mend=False).ok
+
+
+@pytest.mark.parametrize(("lam", "gradient"), [
+    (0.5, lambda x, lam=0.5: x), (0.1, lambda x, lam=0.1: 0.2 * x), (2.0, lambda x, lam=2.0: lam * lam * x),
+])  # fmt: skip
+def test_a_derivative_that_is_right_for_the_default_alone_is_told_so(lam, gradient):
+    def f(x, lam=lam):
+        return lam * (x * x).sum()
+
+    report = check(f, gradient, x)
+    assert report.ok
+    assert f"this holds where lam is {lam:g}" in str(report)
+    right = check(f, lambda x, lam=lam: 2 * lam * x, x)
+    assert right.ok
+    assert "this holds" not in str(right)

@@ -197,3 +197,16 @@ def test_where_there_are_no_values_in_many_digits_the_exact_gradient_stays():
 
     assert not check(f, lambda x, k: right * (1 + 1e-6), x, k, diagnose=False)
     assert check(f, lambda x, k: right, x, k)
+
+
+@pytest.mark.parametrize("far", [1e2, 1e4, 1e6])
+def test_a_steep_gradient_far_from_zero_is_on_no_kink(far):
+    """That of a deviation turns within a millionth of such numbers; one that was off by a percent was a subgradient."""
+    x = far + RNG.normal(size=4)
+
+    def gradient(x, factor):
+        return factor * (x - x.mean()) / len(x) / np.sqrt(((x - x.mean()) ** 2).mean())
+
+    assert check(lambda x: x.std(), lambda x: gradient(x, 1), x)
+    for factor in (1 + 1e-6, 1.0001, 1.01):
+        assert not check(lambda x: x.std(), lambda x: gradient(x, factor), x, diagnose=False)  # noqa: B023

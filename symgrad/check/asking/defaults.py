@@ -1,7 +1,7 @@
 """Numbers that a function and its gradient both have as a default, which count as arguments that were given.
 
 What is right for ``lam=0.5`` alone, a factor 0.5 in its place or one that is left out beside ``2 * lam``, is told by
-other values of it, as with every argument; and it has a name in formulas.
+other values of it, in a note where all is right at the default; and it has a name in formulas.
 """
 
 from __future__ import annotations

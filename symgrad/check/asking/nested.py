@@ -40,6 +40,7 @@ class Given:
     positions  the arguments that they belong to
     again      the gradients at other arguments; None where they were given as numbers
     own        how many of the arguments are those of the function itself; cotangents stand behind them
+    shared     those of them that are defaults of the function and of the derivative
     changed    the arguments that the function of the derivative has changed in place
     """
 
@@ -51,6 +52,7 @@ class Given:
     again: Callable[[Sequence[Any]], list[Any]] | None
     own: int
     changed: Sequence[str] = ()
+    shared: Sequence[int] = ()
 
 
 class Arguments:

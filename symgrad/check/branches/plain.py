@@ -1,4 +1,4 @@
-"""Arguments that are 0 or 1, in some entries or in all: a factor or a term that was left out does not show there.
+"""Arguments that are 0 or 1, or defaults: a factor or a term that was left out may not show there.
 
 Layers are checked as they begin, with gains of one and shifts of zero, and losses with a scale of one.  Where the
 derivative belongs to such an argument, it has to be right at other values, too, and what is wrong there counts.  Where
@@ -30,7 +30,7 @@ MOST = 4
 
 def looked_at_plain(given: Given, exact: Exact, report: Report, compare: Compare, derivative: Derivative) -> Report:
     """The report on a derivative that is right, or that at other values of what is 0 or 1 where it is wrong there."""
-    plain = [k for k in range(given.own) if _plain_entries(given.args[k], k in given.positions)]
+    plain = [k for k in range(given.own) if _may_hide(given, k)]
     if given.again is None or exact.output is None or not plain:
         return report
     rng = np.random.default_rng(6)
@@ -64,6 +64,12 @@ def _hidden_by(k: int, given: Given, exact: Exact, derivative: Derivative, rng: 
             return None  # a mask, or labels
     at = f"with other numbers for {name}" if moved.ndim else f"with {name} = {moved:.3g}"
     return f"this holds where {name} is {_value(given, k):g}: {at} the derivative is wrong"
+
+
+def _may_hide(given: Given, k: int) -> bool:
+    """Whether other values of an argument may show more: where it is 0 or 1, or a default, which nobody chose."""
+    default = k in given.shared and isinstance(given.args[k], float)
+    return default or _plain_entries(given.args[k], k in given.positions)
 
 
 def _plain_entries(value: Any, some: bool) -> bool:
@@ -106,7 +112,8 @@ def _elsewhere(given: Given, places: list[int], rng: np.random.Generator, design
     """The same with other values where some arguments are 0 or 1: close by, and of the same design."""
     for k in places:
         array = as_array(given.args[k])
-        moved = array + np.where(np.isin(array, (0, 1)), 0.05 + 0.2 * rng.random(array.shape), 0)
+        step = (0.05 + 0.2 * rng.random(array.shape)) * np.where(array == 0, 1, array)
+        moved = array + np.where(np.isin(array, (0, 1)) | (k in given.shared), step, 0)
         given = _with(given, k, design[k](moved) if k in design else moved)
     return given
 

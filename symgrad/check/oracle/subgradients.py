@@ -19,6 +19,9 @@ from symgrad.check.oracle.answer import Exact
 CLOSE_BY = 1e-6
 """Steps to the points that are looked at, relative to the entries."""
 
+CLOSER = 0.01
+"""How much smaller the steps are at which a jump is as large."""
+
 SAMPLES = 200
 """Points close by."""
 
@@ -40,7 +43,7 @@ def look_at_subgradients(subject: Subject, exact: Exact, given: Sequence[Any]) -
     rng = np.random.default_rng(4)
     found: list[Any] = []
     for k in range(SAMPLES):
-        near = _near(subject, rng)
+        near = _near(subject, rng, CLOSE_BY)
         if near is None:
             return
         found.append(near)
@@ -48,6 +51,7 @@ def look_at_subgradients(subject: Subject, exact: Exact, given: Sequence[Any]) -
             return  # the gradient is continuous
     points = np.array(found)
     kinks = np.ptp(points, axis=0) > CLOSE_BY**0.5 * (1e-300 + np.max(np.abs(points), axis=0))
+    kinks &= _stay(subject, np.ptp(points, axis=0), rng) if kinks.any() else False
     if not kinks.any():
         return
     off = _distance(points[:, kinks], wanted[kinks]) / (1e-300 + np.max(np.abs(points[:, kinks])))
@@ -78,10 +82,17 @@ def _may_be(subject: Subject, exact: Exact, given: Sequence[Any]) -> bool:
     return any(np.any(np.abs(c - g) > t) for c, g, t in zip(given, exact.gradients, exact.tolerance, strict=True))
 
 
-def _near(subject: Subject, rng: np.random.Generator) -> Any:
+def _stay(subject: Subject, spread: Any, rng: np.random.Generator) -> Any:
+    """Which entries differ as much at points that are closer: steep ones do so less, as those of a deviation."""
+    closer = [_near(subject, rng, CLOSE_BY * CLOSER) for _ in range(SAMPLES // 4)]
+    found = [near for near in closer if near is not None]
+    return np.ptp(np.array(found), axis=0) > spread / 10 if found else np.zeros(spread.shape, bool)
+
+
+def _near(subject: Subject, rng: np.random.Generator, step: float) -> Any:
     """The gradients at a point close by, as one vector; None where there are none."""
     moves = {
-        k: CLOSE_BY * (1 + np.abs(subject.args[k])) * rng.normal(size=subject.args[k].shape) for k in subject.positions
+        k: step * (1 + np.abs(subject.args[k])) * rng.normal(size=subject.args[k].shape) for k in subject.positions
     }
     try:
         with np.errstate(all="ignore"):
