@@ -478,3 +478,14 @@ def test_the_root_of_a_square_is_the_base_where_that_is_never_negative():
     norm = lookup("norm")(x, p=2, dim=(0,), keepdim=False)
     for base, printed in ((norm, r"\lVert x \rVert"), (lookup("exp")(x), "e^{x}"), (x, r"\sqrt{x^{\odot 2}}")):
         assert latex(lookup("sqrt")(base**2)) == printed
+
+
+def test_the_root_of_a_square_is_not_the_base_of_complex_numbers():
+    """√(eᶻ)² was eᶻ, of which it is the negative where the imaginary part of z is 2."""
+    z = symbol("z", ("n",), np.dtype(complex))
+    at = {"z": np.array([0.3 + 2j, -1 + 3j])}
+    for name in ("exp", "cosh", "sigmoid"):
+        for power in (Fraction(1, 2), Fraction(3, 2)):
+            term = (lookup(name)(z) ** 2) ** power
+            np.testing.assert_allclose(evaluate(canonical(term), at), evaluate(term, at), rtol=1e-12)
+    assert latex(lookup("sqrt")(lookup("abs")(z) ** 2)) == r"\left|z\right|"

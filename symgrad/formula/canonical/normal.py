@@ -463,3 +463,8 @@ def exact_power(value: Any, power: Any) -> Fraction | None:
 def constant_form(value: Any) -> Form:
     """A number as a form."""
     return Form([Product(value, (), ())] if value else (), ())
+
+
+def is_never_negative(base: Term) -> bool:
+    """Whether all values are 0 or more, as those of norms and exponentials are; complex numbers are not compared."""
+    return (base.op.bounds or (-1, 0))[0] >= 0 and (base.dtype is None or base.dtype.kind != "c")

@@ -54,6 +54,7 @@ from symgrad.formula.canonical.normal import (
     exact_power,
     factor_out,
     inner_shape,
+    is_never_negative,
     plain_power,
     product_key,
 )
@@ -524,7 +525,7 @@ class Canonicaliser:
             p = in_front(roots, self._base(p, form.shape, keep_coef=not whole))
         # (xy)ᵏ = xᵏyᵏ and (xᵃ)ᵏ = xᵃᵏ for integer k; for other k only where a is not an even power (then x ≥ 0),
         # or x is never negative: √‖x‖² = ‖x‖.
-        if not whole and p.factors and p.factors[0].power % 2 == 0 and (p.factors[0].base.op.bounds or (-1, 0))[0] < 0:
+        if not whole and p.factors and p.factors[0].power % 2 == 0 and not is_never_negative(p.factors[0].base):
             p = self._base(p, form.shape, keep_coef=True)
         if not whole and not p.factors:
             root = exact_power(p.coef, power)
