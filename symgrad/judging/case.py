@@ -20,6 +20,7 @@ from symgrad.formula.reading.people.text import is_numpy
 from symgrad.formula.sampling import letters_of, sample
 from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder, substitute, symbols as symbols_of
 from symgrad.judging.differentials import derivative_stated, names_entries, without_vec
+from symgrad.judging.languages import language
 from symgrad.judging.mistakes import explained, undefined
 from symgrad.judging.points import (
     DIGITS,
@@ -234,7 +235,9 @@ class Case:
     def verdict(self) -> Verdict:
         """The verdict on the first reading that is equal, or on the likeliest one."""
         ways = readings(self.given, self.symbols, self.ours.shape, self.about.star is not None)
-        reads, error = read_first(ways, self.ours.shape, isinstance(self.given, str) and is_numpy(self.given))
+        reads, error = read_first(
+            ways, self.ours.shape, isinstance(self.given, str) and is_numpy(self.given) and not language(self.given)
+        )
         reads += self._of_result() + self._of_functions()
         if not reads:
             return self._unread(error)

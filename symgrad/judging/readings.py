@@ -22,6 +22,7 @@ from symgrad.formula.reading.people.tokens import tokenize
 from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.sampling import shape_at
 from symgrad.formula.term import Term, postorder, symbol
+from symgrad.judging.languages import MATLAB, language, refuse_other_meanings
 from symgrad.sources import is_latex
 from symgrad.sources.asked import too_deep
 
@@ -156,8 +157,10 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
         return _of_sympy(given, table, shape)
     if is_latex(given):
         return _of_latex(given, table, shape)
+    refuse_other_meanings(given, table)
     text = split_definition(plain(given, table))
-    ways = [Reading("", lambda: Inner(read_numpy(text, table)), numpy=True)]
+    sure = language(given) == MATLAB  # of what * is
+    ways = [] if sure else [Reading("", lambda: Inner(read_numpy(text, table)), numpy=True)]
     inverse = "**(-1)" in text.replace(" ", "")  # as SymPy prints inverses
     paper = [] if is_numpy(text) else _others(_OTHERS_IN_PLAIN, text, table)
     letters = [name_latex(x) for x in _LETTERS.findall(text)]
@@ -165,9 +168,9 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
         ({}, "", False),
         *((o, n, True) for o, n in _with_names(letters, table, [*paper, *_identities(text, table)])),
     ]
-    matlab = _OF_MATLAB.search(text) is not None and not is_numpy(text)  # where * is the matrix product
-    stars = (True, False) if matlab else (False, True)
-    for starred in stars if "*" in text and not is_numpy(text) else (False,):
+    matlab = sure or (_OF_MATLAB.search(text) is not None and not is_numpy(text))  # where * is the matrix product
+    stars = (True,) if sure else (True, False) if matlab else (False, True)
+    for starred in stars if sure or ("*" in text and not is_numpy(text)) else (False,):
         for options, note, also in others:
             star = FITTING if starred else ENTRIES
             read = functools.partial(read_matrices, text, table, shape, star, **options)

@@ -87,6 +87,8 @@ def _in_ring(term: Term) -> bool:
     return all(t.dtype is None or is_real_floating(t.dtype) for t in (term, *term.args))
 
 
+LONG = 200
+"""How many terms a spelling may have for others to be tried that are mostly dearer."""
 _HIGHEST = 12
 """The highest power that is written as a product."""
 
@@ -125,8 +127,11 @@ def _written(scalar: Term, price: int, meanings: tuple[tuple[Term, Term], ...], 
                 made = writes(reader.field)(reader(scalar))
             except (Unreadable, TooLong, ZeroDivisionError, OverflowError):
                 continue
-            if sum(bool(t.args) for t in postorder([made])) > CHEAPER * price:
-                break
+            count = sum(bool(t.args) for t in postorder([made]))
+            if count > CHEAPER * price:
+                if count > LONG:
+                    break  # writing the dearer ones would take long, for nothing
+                continue
             if keeps(plain, substitute([made], known)[0], dtype):
                 return made  # type: ignore[no-any-return]
     return None

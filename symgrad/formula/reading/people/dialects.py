@@ -14,7 +14,7 @@ def plain(text: str, table: Mapping[str, Any] | None = None) -> str:
     """A text with one sign for each thing; of a program it is what that gives, and loops in sums are indices.
 
     >>> plain("def g(x): return 2*sum(a[i]*x[i] for i in range(n))")
-    '2 * (sum_i^(n) (a_i * x_i ))'
+    '2 * (sum_i^(n) (a _{i}  * x _{i} ))'
     >>> plain("y * t(A) %*% x"), plain("Transpose[A].x")
     ('y * (transpose(A) @ x)', 'Transpose[A]@x')
     """
@@ -52,6 +52,7 @@ _DIALECTS = (
     (r"\bas\.|\bdrop\(", ((r"\b(?:as\.(?:numeric|vector|matrix)|drop)\(", "("),)),
     (r"<-", ((r"(^|[;\n])(\s*[^\W\d]\w*\s*)<-", r"\1\2="),)),
     (r"\bnorm\.[pc]df\(", ((r"\b(?:(?:scipy|stats|sp)\.)*norm\.([pc]df)\(", r"norm\1("),)),  # SciPy
+    (r"'fro'", ((r",\s*'fro'\s*\)", ")"),)),  # which norm() is
     (r"\\", ((LEFT_DIVISION.pattern, "∖"),)),
     (r"\.'", ((r"(?<=[\w)\]])\.'", "'"),)),  # MATLAB
     (r"\b[A-Z][a-z]+\[", ((r"(?<=[\w)\]])\.(?=[A-Za-z(])", "@"),)),  # Mathematica

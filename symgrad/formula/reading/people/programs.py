@@ -24,7 +24,7 @@ def as_formula(text: str, table: Mapping[str, Any]) -> str | None:
     >>> as_formula("def g(x):\n  if x > 0:\n    return 1\n  return 0", {})
     'where(x > 0, 1, 0)'
     >>> as_formula("2*sum(a[i]*x[i] for i in range(n))", {})
-    '2 * (sum_i^(n) (a_i * x_i ))'
+    '2 * (sum_i^(n) (a _{i}  * x _{i} ))'
     """
     if _SIGNS.search(text) is None:
         return None
