@@ -37,7 +37,7 @@ from symgrad.ops.linalg.spectral import (
 from symgrad.ops.linalg.triangles import tril_op, triu_op
 from symgrad.ops.reductions.sums import cast, mean
 from symgrad.ops.rules import work
-from symgrad.ops.shapes.joining import cat, narrow
+from symgrad.ops.shapes.joining import cat, narrowed
 from symgrad.ops.shapes.shaping import flip, mT, ones_like, reshape, spread, unsqueeze
 from symgrad.precision import digits
 
@@ -269,11 +269,11 @@ def qr(A: Any, mode: str = "reduced") -> Named:
         raise ArgumentError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced', 'r', or 'complete'")
     fits.matrix("qr", A)
     rows, columns = shape_of(A)[-2:]
-    square = narrow(A, -1, 0, min(rows, columns))
+    square = narrowed(A, -1, 0, min(rows, columns))
     q, r = qr_q_op(square), qr_r_op(square)
     if columns > rows:
         # The columns beyond the square part follow from it: R = Qᴴ A.
-        r = cat([r, mH(q) @ narrow(A, -1, rows, columns - rows)], -1)
+        r = cat([r, mH(q) @ narrowed(A, -1, rows, columns - rows)], -1)
     if mode == "r":
         return named("linalg_qr")((wrapped_like(A, np.zeros(0, A.dtype)), r))
     if mode == "complete" and rows > columns:
@@ -363,10 +363,10 @@ def lobpcg(
     values, vectors = eigh(matrix)
     if largest is None or largest:
         values, vectors = flip(values, (-1,)), flip(vectors, (-1,))
-    vectors = narrow(vectors, -1, 0, count)
+    vectors = narrowed(vectors, -1, 0, count)
     if root is not None:
         vectors = solve_triangular_op(mT(root), vectors, upper=True, unit=False)
-    return narrow(values, -1, 0, count), vectors
+    return narrowed(values, -1, 0, count), vectors
 
 
 in_linalg(matrix_exp)
@@ -400,7 +400,7 @@ def powers(x: Any, N: int | None = None, increasing: bool = False) -> Any:
         raise ArgumentError(f"N must be non-negative, got {N}.")
     N = fixed_length(x, 0) if N is None else N
     if N in (0, 1):
-        return clone(narrow(reshape(ones_like(x), -1, 1), 1, 0, N))
+        return clone(narrowed(reshape(ones_like(x), -1, 1), 1, 0, N))
     out = vander(x, N=N)
     return out if increasing else flip(out, (-1,))
 
@@ -449,7 +449,7 @@ def householder_product(A: Any, tau: Any) -> Any:
         return where(np.zeros((), bool), A, np.eye(rows, columns, dtype=A.dtype))
     start = wrapped_like(A, np.broadcast_to(np.eye(rows, dtype=A.dtype), (*shape_of(A)[:-1], rows)).copy())
     full = _reflections(A, tau, start)
-    return narrow(full, -1, 0, columns)
+    return narrowed(full, -1, 0, columns)
 
 
 def _reflections(A: Any, tau: Any, x: Any, adjoint: bool = False) -> Any:
@@ -461,7 +461,7 @@ def _reflections(A: Any, tau: Any, x: Any, adjoint: bool = False) -> Any:
         )
     count = shape_of(tau)[-1]
     eye = np.equal.outer(*(np.arange(n) for n in shape_of(A)[-2:]))
-    v = narrow(where(eye, 1, tril_op(A, k=-1)), -1, 0, count)
+    v = narrowed(where(eye, 1, tril_op(A, k=-1)), -1, 0, count)
     scale, inside = unsqueeze(tau, -1), mH(v) @ x
     among = scale * triu_op(mH(v) @ v, k=1)  # T is (I + among)⁻¹ diag(tau)
     if adjoint:

@@ -26,7 +26,7 @@ from symgrad.ops.linalg.matrices import diag_embed, diagonal, mH
 from symgrad.ops.linalg.systems import solve_triangular
 from symgrad.ops.linalg.triangles import tril_op, triu_op
 from symgrad.ops.rules import work
-from symgrad.ops.shapes.joining import cat, concat_op, narrow, narrow_op
+from symgrad.ops.shapes.joining import cat, concat_op, narrow_op, narrowed
 from symgrad.ops.shapes.shaping import ones_like, spread, unsqueeze
 from symgrad.ops.shapes.sizes import total_size
 from symgrad.precision import digits
@@ -114,9 +114,9 @@ def _factor(A: Any, pivot: bool) -> tuple[Any, Any]:
     count = min(rows, columns)
     order = lu_order_op(A) if pivot else wrapped_like(A, np.broadcast_to(np.arange(rows), shape_of(A)[:-1]).copy())
     x = _in_order(A, order)
-    packed = lu_op(narrow(x, -1, 0, count))
+    packed = lu_op(narrowed(x, -1, 0, count))
     if columns > count:
-        rest = solve_triangular(packed, narrow(x, -1, count, columns - count), upper=False, unitriangular=True)
+        rest = solve_triangular(packed, narrowed(x, -1, count, columns - count), upper=False, unitriangular=True)
         packed = cat([packed, rest], -1)
     return packed, order
 
@@ -125,8 +125,8 @@ def _unpacked(packed: Any) -> tuple[Any, Any]:
     """L and U from the array that holds both."""
     rows, columns = shape_of(packed)[-2:]
     count = min(rows, columns)
-    lower = tril_op(narrow(packed, -1, 0, count), k=-1) + np.eye(rows, count, dtype=packed.dtype)
-    return lower, triu_op(narrow(packed, -2, 0, count), k=0)
+    lower = tril_op(narrowed(packed, -1, 0, count), k=-1) + np.eye(rows, count, dtype=packed.dtype)
+    return lower, triu_op(narrowed(packed, -2, 0, count), k=0)
 
 
 def _permutation(order: Any, like: Any) -> Any:

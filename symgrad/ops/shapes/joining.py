@@ -174,6 +174,11 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     return narrow_op(input, dim=dim, start=start, length=length)
 
 
+def narrowed(input: Any, dim: int, start: int, length: int) -> Any:
+    """:func:`narrow` to a range that lies inside of its axis at every size, as who calls this knows."""
+    return narrow_op(input, dim=axis_of(dim, len(shape_of(input))), start=start, length=length)
+
+
 def _inside(whole: Any, start: Any, length: Any) -> None:
     """Note that a range which sizes tell lies inside of its axis, where it may not do so at other sizes."""
     for made in (start, length, whole - (start + length)) if {start.__class__, length.__class__} != {int} else ():
