@@ -14,7 +14,7 @@ from symgrad.tape import overriding
 
 __all__ = [
     "DisableTorchFunction", "DisableTorchFunctionSubclass", "_LinAlgError", "_are_functorch_transforms_active",
-    "_current_graph_task_id",    "_disabled_torch_function_impl", "_get_privateuse1_backend_name", "_get_tracing_state",
+    "_current_graph_task_id", "_disabled_torch_function_impl", "_get_privateuse1_backend_name", "_get_tracing_state",
     "_group_tensors_by_device_and_dtype", "_log_api_usage_once",
 ]  # fmt: skip
 

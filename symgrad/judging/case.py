@@ -15,12 +15,12 @@ from symgrad.check.report import Diagnosis
 from symgrad.errors import ArgumentError, FormulaError, SymgradError
 from symgrad.formula.canonical.simplify import canonical
 from symgrad.formula.reading.misfits import ProductMisfit
+from symgrad.formula.reading.people.dialects import language
 from symgrad.formula.reading.people.stars import ENTRIES, PRODUCTS
 from symgrad.formula.reading.people.text import is_numpy
 from symgrad.formula.sampling import letters_of, sample
 from symgrad.formula.term import SYMBOL, Term, constant_value, count, postorder, substitute, symbols as symbols_of
 from symgrad.judging.differentials import derivative_stated, names_entries, without_vec
-from symgrad.judging.languages import language
 from symgrad.judging.mistakes import explained, undefined
 from symgrad.judging.points import (
     DIGITS,

@@ -11,24 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from symgrad.errors import FormulaError, SymgradError
+from symgrad.formula.reading.people.dialects import R, language
 from symgrad.formula.reading.people.text import read_matrices
-
-MATLAB, R = "MATLAB", "R"
-
-_HEADS = {
-    MATLAB: re.compile(r"\s*(?:function\s+\w+\s*=|(?:\w+\s*=\s*)?@\()"),
-    R: re.compile(r"\s*(?:\w+\s*(?:<-|=)\s*)?function\s*\("),
-}
-
-
-def language(text: str) -> str:
-    """The language of a text that begins as a function does there; empty for others.
-
-    >>> language("@(A) A'*A"), language("g <- function(x) sum(x^2)"), language("sum(x**2)")
-    ('MATLAB', 'R', '')
-    """
-    return next((name for name, head in _HEADS.items() if head.match(text)), "")
-
 
 _DEVIATIONS = re.compile(r"\b(var|std|sd)\s*\(")
 _ALONG = re.compile(r"\b(sum|mean|prod|max|min|cumsum|cumprod|median|any|all|sort|diff|norm)\s*\(")

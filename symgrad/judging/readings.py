@@ -13,7 +13,7 @@ from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
 from symgrad.formula.printing.names import GREEK, GREEK_LETTERS, name_latex
 from symgrad.formula.reading.misfits import ProductMisfit
 from symgrad.formula.reading.people.clauses import Side, sides
-from symgrad.formula.reading.people.dialects import plain
+from symgrad.formula.reading.people.dialects import MATLAB, language, plain
 from symgrad.formula.reading.people.names import stand_ins
 from symgrad.formula.reading.people.stars import ENTRIES, FITTING
 from symgrad.formula.reading.people.tex import Inner, read_latex, read_latex_inner
@@ -22,7 +22,7 @@ from symgrad.formula.reading.people.tokens import tokenize
 from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.sampling import shape_at
 from symgrad.formula.term import Term, postorder, symbol
-from symgrad.judging.languages import MATLAB, language, refuse_other_meanings
+from symgrad.judging.languages import refuse_other_meanings
 from symgrad.sources import is_latex
 from symgrad.sources.asked import too_deep
 

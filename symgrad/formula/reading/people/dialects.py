@@ -35,12 +35,25 @@ def plain(text: str, table: Mapping[str, Any] | None = None) -> str:
     return text
 
 
+def language(text: str) -> str:
+    """The language of a text that begins as a function does there; empty for others.
+
+    >>> language("@(A) A'*A"), language("g <- function(x) sum(x^2)"), language("sum(x**2)")
+    ('MATLAB', 'R', '')
+    """
+    return next((name for name, head in _HEADS.items() if re.match(rf"\s*{head}", text)), "")
+
+
 _REMARKS = re.compile(r"#[^\n]*|\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 _HEAD_OF_FUNCTION = re.compile(r"^\s*(?:def\s+\w+\s*\([^()]*\)[^:\n]*:|(?:\w+\s*=\s*)?lambda\b[^:()]*:)")
+MATLAB, R = "MATLAB", "R"
+_HEADS = {
+    R: r"(?:\w+\s*(?:<-|=)\s*)?function\s*\([^()]*\)\s*\{?",
+    MATLAB: r"(?:function\s+\w+\s*=\s*\w+\s*\([^()]*\)|(?:\w+\s*=\s*)?@\([^()]*\))",
+}
+"""How functions begin in a language."""
 _FUNCTION = re.compile(
-    r"^\s*(?:(?:\w+\s*(?:<-|=)\s*)?function\s*\([^()]*\)\s*\{?"  # R's
-    r"|function\s+\w+\s*=\s*\w+\s*\([^()]*\)|(?:\w+\s*=\s*)?@\([^()]*\))"  # MATLAB's
-    r"(?P<body>.*?)[\s;]*(?:\}|\bend)?[\s;]*$",
+    r"^\s*(?:" + "|".join(_HEADS.values()) + r")(?P<body>.*?)[\s;]*(?:\}|\bend)?[\s;]*$",
     re.DOTALL,
 )
 _STEERING = re.compile(r"^[ \t]*(?:if|elif|else|for|while|with|try)\b[^\n]*:[^\n]*$", re.MULTILINE)
