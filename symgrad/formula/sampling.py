@@ -16,18 +16,21 @@ from symgrad.ops.shapes.sizes import size_value
 KINDS = ("normal", "positive", "unit", "integer", "spread", "definite", "mixed")
 """Kinds of random arrays; for conditions there are those of numbers that are ``far`` from 0 as well."""
 
+SIZES = (3, 2, 4, 5, 1)
+"""Sizes at which formulas are looked at."""
+
 
 def value(term: Term, values: dict[str, Any], sizes: dict[str, int]) -> Any:
     """The value of a formula as an array; None where it cannot be computed (a singular matrix)."""
     try:
         with np.errstate(all="ignore"):
             found = np.asarray(evaluate(term, values, sizes))
-    except _UNDEFINED:
+    except UNDEFINED:
         return None
     return found if is_number(found.dtype) else None
 
 
-_UNDEFINED = (
+UNDEFINED = (
     SymgradError, ValueError, ArithmeticError, IndexError, KeyError, TypeError, AttributeError, np.linalg.LinAlgError,
 )  # fmt: skip
 """What kernels raise at arrays for which they have no value."""

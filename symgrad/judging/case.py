@@ -320,7 +320,12 @@ class Case:
             found = self._made("EQUAL", "numerical", points=len(agreeing))
             found.notes.append(KINK)
             return self._with_domain(found, defined, points)
-        if any(p.gap > 1e-3 for p in different) or 2 * len(different) > len(defined):
+        beyond = [p for p in different if p.beyond]
+        if (
+            any(p.gap > 1e-3 for p in different)
+            or 2 * len(different) > len(defined)
+            or told_apart(theirs, self.raw, beyond)
+        ):
             self.points = points
             return self._made("DIFFERENT", "counterexample", points=len(defined))
         alone = one_size_alone(points)

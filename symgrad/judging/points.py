@@ -15,10 +15,10 @@ import numpy as np
 from symgrad.dtypes import is_floating
 from symgrad.errors import SymgradError
 from symgrad.formula.digits import all_in_mpmath, without_digits
-from symgrad.formula.sampling import KINDS, cancelled, letters_of, sample, shape_at, value, with_structure
+from symgrad.formula.sampling import KINDS, SIZES, cancelled, letters_of, sample, shape_at, value, with_structure
 from symgrad.formula.term import SYMBOL, Term, count, postorder
+from symgrad.judging.branches import Branches
 
-SIZES = (3, 2, 4, 5, 1)
 POINTS = 28
 """Points that are looked at; a verdict of equality needs at least ``NEEDED`` at which both formulas have a value."""
 
@@ -43,6 +43,8 @@ class Point:
     """The difference in proportion to the values, where digits tell them apart and floats do not."""
     special = False
     """Whether the arrays are of integers, at which derivatives may be conventions (that of |x| at 0)."""
+    beyond = False
+    """Whether the arrays were looked for, as the first ones on a side of a branch."""
 
     def __init__(self, values: dict[str, Any], sizes: dict[str, int], theirs: Any, ours: Any, tolerance: Any):
         self.values = values
@@ -65,13 +67,18 @@ class Point:
     @property
     def differs(self) -> bool:
         """Whether the difference is far beyond rounding."""
-        if not self.known or not self.defined:
+        if not self.known or not self.defined or (self.beyond and self._vanishes):
             return False
         return (
             self.apart > 0
             or self.theirs.shape != self.ours.shape
             or bool(np.max(np.abs(self.theirs - self.ours), initial=0.0) > 50 * self.tolerance and self.gap > 1e-6)
         )
+
+    @property
+    def _vanishes(self) -> bool:
+        """Whether both values are as good as 0, as those of exponentials far out."""
+        return all(float(np.max(np.abs(a), initial=0.0)) < 1e-9 for a in (self.theirs, self.ours))
 
     @property
     def undefined(self) -> bool:
@@ -168,6 +175,7 @@ def random_points(theirs: Term, ours: Term, symbols: Sequence[Term]) -> Iterator
     kinds = list(itertools.islice(itertools.cycle(KINDS), POINTS if count(theirs, ours) < LARGE else NEEDED + 2))
     if any(t.dtype is not None and t.dtype.kind == "b" for t in postorder([theirs])):
         kinds += FURTHER
+    branches, tried = Branches(*(theirs, ours) if count(theirs, ours) < LARGE else ()), []
     for kind in kinds:
         start = next(shifts)
         sizes = {letter: SIZES[(start + 2 * j) % len(SIZES)] for j, letter in enumerate(letters)}
@@ -175,6 +183,13 @@ def random_points(theirs: Term, ours: Term, symbols: Sequence[Term]) -> Iterator
         point = compared(theirs, ours, values, sizes, rng)
         if point is not None:
             point.special = kind == "integer"
+            branches.look(values, sizes)
+            tried.append(sizes)
+            yield point
+    for values, sizes in branches.further(symbols, tried, rng) if tried else ():
+        point = compared(theirs, ours, values, sizes, rng)
+        if point is not None:
+            point.beyond = True
             yield point
 
 
@@ -208,7 +223,13 @@ def smallest(theirs: Term, ours: Term, shown: Term, symbols: Sequence[Term], fal
                     return _shrunk(theirs, ours, shown, symbols, point, rng)
                 if at_kink is None and _everywhere(theirs, ours, point, smooth=False):
                     at_kink = point
-    return fallback if at_kink is None else at_kink
+    if at_kink is not None:
+        return at_kink
+    values = {k: np.round(a)[()] if is_floating(a.dtype) else a for k, a in fallback.values.items()}
+    rounded = compared(theirs, ours, values, fallback.sizes, rng) if fallback.beyond else None
+    if rounded is None or not rounded.shows(fallback) or not rounded.regular(shown):
+        return fallback
+    return _shrunk(theirs, ours, shown, symbols, rounded, rng)
 
 
 def differs_beside(theirs: Term, ours: Term, point: Point) -> bool:
