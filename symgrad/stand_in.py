@@ -27,10 +27,12 @@ class _Torch(ModuleType):
     __version__ = REFEREE
 
     def __getattr__(self, name: str) -> Any:
+        ours: Any = sys.modules["symgrad"]
+        if name in (known := vars(ours)) and name != "__all__":  # as almost all that programs ask for, line by line
+            return known[name]
         if name == "torch":
             return self
         if name == "__all__":  # from torch import * gives functions, too; from symgrad import * does not
-            ours = importlib.import_module("symgrad")
             public = (name for name in dir(ours) if not name.startswith("_") and hasattr(ours, name))
             return [name for name in public if not isinstance(getattr(ours, name), ModuleType)]
         if f"torch.{name}" in _ROOMS:
@@ -42,7 +44,7 @@ class _Torch(ModuleType):
 
             vars(self)[name] = absent_class(name, "torch", "is not here: no number and no tensor is of it.")
             return vars(self)[name]
-        return getattr(importlib.import_module("symgrad"), name)
+        return getattr(ours, name)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *dir(importlib.import_module("symgrad"))})

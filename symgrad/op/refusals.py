@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from symgrad.dtypes import result_type, torch_name
+from symgrad.dtypes import float32, result_type, torch_name
 from symgrad.errors import DtypeError, SymgradError, UnsupportedDtype
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,9 +47,13 @@ def refusing(refuses: str | dict[str, str]) -> Callable[[F], F]:
     """Let a function made of ops refuse dtypes, as an op's ``refuses``: by the common dtype of its leading arrays."""
     table = by_kind(refuses)
 
+    floats = not {"f", "c"} & table.keys()  # what has a part of floats is of floats
+
     def publish(call: F) -> F:
         @functools.wraps(call)
         def checked(*args: Any, **kwargs: Any) -> Any:
+            if floats and args and getattr(args[0], "dtype", None) is float32:
+                return call(*args, **kwargs)
             found = tuple([dtype for arg in args if (dtype := getattr(arg, "dtype", None)) is not None])
             if found:
                 dtype = _common(found)

@@ -128,7 +128,7 @@ def _found(name: str) -> Any:
         return _TORCH
     if any(name == file or name.startswith(f"{file}.") for file in _FILES):
         return _read(name)
-    room = stand_in(name)
+    room = _room(name)
     if room is None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
     return room
@@ -160,5 +160,6 @@ class _Torch(ModuleType):
         return function if function is not None else lambda function: function
 
 
+_room = functools.cache(stand_in)  # steps import some again and again
 _OURS = stand_in("torch")
 _TORCH = _Torch("torch")

@@ -247,8 +247,16 @@ def product_plus(a: Any, b: Any, c: Any) -> Any:
     """a b + c of float32, rounded once; a number is rounded first."""
     if a.dtype.kind == "c" or c.dtype.kind == "c":
         return a * b + c
-    wide = np.multiply(a, b if isinstance(b, np.ndarray) else np.float32(b), dtype=np.float64)
-    return (wide + c).astype(np.float32)
+    wide = a.astype(np.float64)
+    if isinstance(b, np.ndarray):
+        wide = wide * b
+    else:
+        wide *= np.float32(b)
+    if wide.shape == c.shape:
+        wide += c
+    else:
+        wide = wide + c
+    return wide.astype(np.float32)
 
 
 def addcmul(c: Any, x: Any, y: Any, value: Any) -> Any:
@@ -259,8 +267,8 @@ def addcmul(c: Any, x: Any, y: Any, value: Any) -> Any:
 def lerp(x: Any, y: Any, weight: Any) -> Any:
     """x + weight (y - x), or the same from y where that is nearer."""
     weight = weight if hasattr(weight, "dtype") or isinstance(weight, complex) else np.float32(weight)
-    near = np.abs(weight) < 0.5
-    if not np.ndim(near):
+    near = abs(weight) < 0.5
+    if not near.ndim:
         return product_plus(y - x, weight, x) if near else product_plus(y - x, weight - 1, y)
     return product_plus(y - x, np.where(near, weight, weight - 1), np.where(near, x, y))
 

@@ -22,7 +22,7 @@ from symgrad.tape.backward.siblings import join
 from symgrad.tape.forward.carried import Carried
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.memory.alone import PLAIN, swift, written
-from symgrad.tape.memory.inplace import reshape_inplace
+from symgrad.tape.memory.inplace import inplace, reshape_inplace
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import conjugate_view, of_its_own, one_of_several, show_memory
 from symgrad.tape.misuse import FAILED, misused
@@ -100,6 +100,8 @@ def _inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         if kwargs and "other" in kwargs and not args:  # as torch calls it, whatever the op's own call does
             args = (kwargs.pop("other"),)
         try:
+            if self.__class__ in PLAIN:
+                return inplace(self, function, args, kwargs, table=True)
             return self._inplace(function, *args, **kwargs)  # the function of the same name takes duals, too
         except FAILED as error:
             if (then := otherwise(f"Tensor.{name}", function, args, kwargs)) is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from symgrad import kernels
-from symgrad.dtypes import is_real_floating
+from symgrad.dtypes import float32, is_real_floating
 from symgrad.op import Op, elementwise
 from symgrad.ops.elementwise.arithmetic import div, ratio, static_number
 from symgrad.precision import halves, single
@@ -16,7 +16,11 @@ from symgrad.precision import halves, single
 
 def fits(*xs: Any) -> bool:
     """Whether operands are arrays of real floats, which is where a last digit can be saved."""
-    return all((dtype := getattr(x, "dtype", None)) is not None and is_real_floating(dtype) for x in xs)
+    for x in xs:
+        dtype = getattr(x, "dtype", None)
+        if dtype is not float32 and (dtype is None or not is_real_floating(dtype)):
+            return False
+    return True
 
 
 def times(x: Any, factor: Any) -> Any:

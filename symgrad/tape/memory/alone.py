@@ -85,7 +85,7 @@ def swift(into: tuple[np.ufunc, bool], otherwise: Callable[..., Any]) -> Callabl
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if self.__class__ in expected and not kwargs and len(args) == two and (array := quiet(self)) is not None:
             dtype = array.dtype
-            if array.ndim and (dtype is float64 or (both and dtype is float32)):
+            if (two or array.ndim) and (dtype is float64 or (both and dtype is float32)):
                 try:
                     if not two:
                         write(array, out=array)
@@ -140,7 +140,7 @@ def alone(tensor: Any, others: tuple[Any, ...], recorded: bool = False) -> Any:
     owner = target if target.base is None else storage(target)
     for other in others:
         kind = other.__class__
-        if kind is tensor.__class__:
+        if kind in PLAIN or kind is tensor.__class__:
             value = other._value
             if value is owner or (value.base is not None and storage(value) is owner):
                 return None
@@ -193,7 +193,7 @@ def by_arrays(tensor: Any, op: Callable[..., Any], args: tuple[Any, ...], kwargs
         return None
     row = []
     for arg in (*args, *kwargs.values()) if kwargs else args:
-        if arg.__class__ is kind:
+        if arg.__class__ in PLAIN or arg.__class__ is kind:
             if arg._value.dtype is not dtype or (open_ and arg._requires_grad):
                 return None
             arg = arg._value
@@ -201,7 +201,7 @@ def by_arrays(tensor: Any, op: Callable[..., Any], args: tuple[Any, ...], kwargs
     op = getattr(op, "unlabelled", op)
     into = None if kwargs else getattr(op, "written", None)
     try:
-        if into is not None and old.ndim and (dtype is float64 or into[1]):
+        if into is not None and (row or old.ndim) and (dtype is float64 or into[1]):
             return into[0](old, *row, out=target)
         value = (
             op(old, *row[: len(args)], **dict(zip(kwargs, row[len(args) :], strict=True))) if kwargs else op(old, *row)

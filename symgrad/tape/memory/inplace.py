@@ -117,7 +117,7 @@ def _goes_on(tensor: Any) -> bool:
 
 def overwrite(tensor: Any, value: Any, index: Any = ...) -> bool:
     """``tensor[index] = value`` of the same dtype, if nothing has to follow (:func:`alone`); whether it is done."""
-    if value.__class__ is tensor.__class__:
+    if value.__class__ in PLAIN or value.__class__ is tensor.__class__:
         others: tuple[Any, ...] = (value,)
         fits = value._value.dtype == tensor._value.dtype and not (value._requires_grad and recording())
     else:
