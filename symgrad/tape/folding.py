@@ -3,7 +3,8 @@
 A composite such as ``layer_norm`` makes arrays on its way that its parts' rules would save, several times what it was
 given.  Folded, it runs without a record; backward runs it once more, recorded, and pulls the cotangent back through
 that (Griewank, "Achieving logarithmic growth of temporal and spatial complexity in reverse automatic differentiation",
-1992).  It has no rule of its own.  Formulas, programs and forward mode never see a fold: for a formula the parts are
+1992).  It has no rule of its own.  Of small arrays the first run is recorded and kept for that: another one would take
+longer than what its memory is worth.  Formulas, programs and forward mode never see a fold: for a formula the parts are
 recorded once more, where the node stands, with placeholders for values.
 """
 
@@ -20,10 +21,12 @@ from symgrad.dtypes import is_floating
 from symgrad.op import Op
 from symgrad.op.folds import ADDED, FOLDED, RECORDER, RESULTS
 from symgrad.tape import containers, record
+from symgrad.tape.forward.dual import TensorType
 from symgrad.tape.forward.dualwrites import faced
 from symgrad.tape.graph import Node
-from symgrad.tape.memory.versions import apart
+from symgrad.tape.memory.versions import apart, changed_since
 from symgrad.tape.modes import MODE, enable_grad, without_grad
+from symgrad.tape.observers import stepped_aside
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.lookthrough import met_functions
 from symgrad.tape.watching.watch import WATCH
@@ -54,9 +57,12 @@ def folded_op(name: str) -> FoldedOp:
 
 
 class Call:
-    """How a function was called: its arguments with tensors taken out, and the gradients of the pass under way."""
+    """How a function was called: its arguments with tensors taken out, and the gradients of the pass under way.
 
-    __slots__ = ("cls", "constants", "inner", "leaves", "name", "pending", "structure", "wanted")
+    ``first``: its first run where that was recorded: leaves with the values that it was given, and the result.
+    """
+
+    __slots__ = ("cls", "constants", "first", "inner", "leaves", "name", "pending", "structure", "wanted")
 
     def __init__(
         self,
@@ -75,6 +81,7 @@ class Call:
         self.constants = constants
         self.pending: tuple[Any, dict[int, Any]] | None = None
         self.inner: Node | None = None
+        self.first: tuple[list[Any], Any] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Call, (self.cls, self.name, self.leaves, self.structure, self.wanted, self.constants))
@@ -86,6 +93,24 @@ class Call:
             self.structure, iter([next(rest) if leaf is _PLACE else leaf for leaf in self.leaves])
         )
         return FOLDED[self.name](*args, **kwargs)
+
+    def recorded(self, values: Sequence[Any]) -> tuple[list[Any], Any]:
+        """The function on leaves of its own with these values, and what it gives of them."""
+        leaves = [plain(self.cls, value) for value in values]
+        for k in self.wanted:
+            leaves[k]._requires_grad = True
+        with enable_grad():
+            return leaves, self.run(leaves)
+
+    def again(self, values: Sequence[Any]) -> tuple[list[Any], Any]:
+        """The same for a pass that frees it: what was kept of the first run, if these are its values still."""
+        first, self.first = self.first, None
+        if first is not None and not stepped_aside():
+            leaves, out = first
+            since, same = out._node.sequence_nr, all(x._value is v for x, v in zip(leaves, values, strict=True))
+            if same and not any(changed_since(value, since) for value in (*values, out._value)):
+                return first
+        return self.recorded(values)
 
 
 _PLACE: Any = Ellipsis
@@ -110,19 +135,39 @@ def _recorded(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     open_to_view = WATCH.count or met_functions() is not None
     if not wanted or not MODE.local.enabled or open_to_view or not plain:
         return function(*args, **kwargs)
-    made = without_grad(function, args, kwargs)
-    if not is_floating(made._value.dtype) or [t for t in tensors if t is made]:
-        return function(*args, **kwargs)
-    # What is not differentiated may decide what the function does: it stays with the call.
-    constants = {k: t._value for k, t in enumerate(tensors) if t._value.dtype.kind in "bui"}
-    cls = type(made)
-    params = {"call": Call(cls, name, places, structure, wanted, constants)}
     position, word = ADDED.get(name, (len(args), ""))
     added = args[position] if position < len(args) else kwargs.get(word)
     # The pass has nothing to object to where the values change that it does not read.
-    values, edges = [apart(t._value) if t is added else t._value for t in tensors], tuple(t.edge() for t in tensors)
-    mask = sum(1 << k for k in wanted)
-    return record.recorded(cls, folded_op(name), made._value, edges, values, params, mask)
+    values = [apart(t._value) if t is added else t._value for t in tensors]
+    # What is not differentiated may decide what the function does: it stays with the call.
+    constants = {k: value for k, value in enumerate(values) if value.dtype.kind in "bui"}
+    cls: Any = TensorType.tensor
+    call = Call(cls, name, places, structure, wanted, constants)
+    made = _kept(call, values)
+    if made is None:
+        made = without_grad(function, args, kwargs)
+        if not is_floating(made._value.dtype) or [t for t in tensors if t is made]:
+            return function(*args, **kwargs)
+    edges, mask = tuple([t.edge() for t in tensors]), sum([1 << k for k in wanted])
+    return record.recorded(cls, folded_op(name), made._value, edges, values, {"call": call}, mask)
+
+
+_FEW = 1 << 16
+"""Bytes of arguments up to which the first run is kept."""
+
+
+def _kept(call: Call, values: Sequence[Any]) -> Any:
+    """The result of a first run that is kept with the call; None where it is not, or something is wrong with it."""
+    if MODE.inferred or stepped_aside() or sum([value.nbytes for value in values]) > _FEW:
+        return None
+    try:
+        leaves, made = call.recorded(values)
+    except Exception:  # noqa: BLE001  (the run of the arguments themselves says what is wrong)
+        return None
+    if made._node.__class__ is not Node or not made._requires_grad:
+        return None
+    call.first = leaves, made
+    return made
 
 
 RECORDER.append(_recorded)

@@ -114,3 +114,51 @@ def test_constants_have_their_values_in_formulas(name):
     np.testing.assert_allclose(sg.formula(out).evaluate(x=x.detach().numpy()), out.detach(), rtol=1e-10)
     (g,) = sg.autograd.grad((out**2).sum(), x, create_graph=True)
     np.testing.assert_allclose(sg.formula(g).evaluate(x=x.detach().numpy()), g.detach(), rtol=1e-9, atol=1e-12)
+
+
+def _normed(x):
+    return F.layer_norm(x, (3,))
+
+
+@pytest.mark.parametrize(
+    ("change", "refused"),
+    [
+        (lambda x, _: x.data.mul_(2), False),
+        (lambda _, y: y.data.mul_(2), False),
+        (lambda _, y: y.detach().mul_(2), False),
+        (lambda x, _: setattr(x, "data", x.data * 2 + sg.tensor([0.0, 1.0, 5.0], dtype=sg.float64)), False),
+        (lambda x, _: x.detach().mul_(2), True),
+    ],
+    ids=["data of the argument", "data of the result", "result", "other data", "argument"],
+)
+def test_the_first_run_is_taken_while_its_values_are_what_they_were(change, refused):
+    x = sg.tensor([[1.0, 2.0, 4.0]], dtype=sg.float64, requires_grad=True)
+    cotangent = sg.tensor([[1.0, -2.0, 0.5]], dtype=sg.float64)
+    y = _normed(x)
+    change(x, y)
+    if refused:
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.backward(cotangent)
+        return
+    y.backward(cotangent)
+    now = x.data.clone().requires_grad_()
+    (expected,) = sg.autograd.grad(_normed(now), now, cotangent)
+    assert sg.allclose(x.grad, expected)
+
+
+def test_a_graph_that_is_kept_gives_the_same_again_and_lets_its_first_run_go():
+    x = sg.tensor([[1.0, 2.0, 4.0]], requires_grad=True)
+    y = (_normed(x) ** 2).sum()
+    (call,) = [node.params["call"] for node in _nodes(y._node) if node.op.kind == "folded"]
+    assert call.first is not None
+    first, second = (sg.autograd.grad(y, x, retain_graph=True)[0] for _ in range(2))
+    assert sg.equal(first, second)
+    assert call.first is None
+
+
+def _nodes(node):
+    stack, seen = [node], []
+    while stack:
+        seen.append(stack.pop())
+        stack += [arg for arg in seen[-1].args if type(arg) is type(node)]
+    return seen

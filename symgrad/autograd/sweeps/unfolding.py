@@ -27,11 +27,14 @@ def _pulled(
     call: Call | Again, g: Any, inputs: Sequence[Any], wanted: Sequence[int], result: Any = None
 ) -> dict[int, Any]:
     recorded = isinstance(g, Recorded) or any(isinstance(x, Recorded) for x in inputs)
-    tensors = [_leaf(x, k in wanted) for k, x in enumerate(inputs)]
-    targets = [tensors[k] for k in wanted]
     with steepest():
-        with enable_grad():
-            out = call.run(tensors)
+        if recorded or ANOMALY.enabled or call.__class__ is not Call:
+            tensors = [_leaf(x, k in wanted) for k, x in enumerate(inputs)]
+            with enable_grad():
+                out = call.run(tensors)
+        else:
+            tensors, out = call.again(inputs)
+        targets = [tensors[k] for k in wanted]
         if result is not None and out._node.saved[0] is not None:
             out._node.saved = (value_of(result), *out._node.saved[1:])
         if recorded or ANOMALY.enabled:
