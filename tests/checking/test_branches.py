@@ -244,3 +244,16 @@ def test_a_product_of_two_arguments_is_turned_by_one_of_them():
     report = check(f, lambda W, X: grad(W, X, 0), W, X)
     assert not report.ok
     assert "this is the comparison at -1 times W" in report.notes[-1]
+
+
+def test_an_if_on_a_number_far_above_its_bound_is_entered_on_the_other_side():
+    """Positive numbers were moved down to a twentieth at most, and so a bound below that was not met."""
+
+    def f(s):
+        return s**2 if s > 1 else 2 * s - 1
+
+    for s in (100.0, np.array(1e4)):
+        assert check(f, lambda s: 2 * s if s > 1 else np.full_like(s, 2.0), s)
+        report = check(f, lambda s: 2 * s, s, mend=False)
+        assert not report.ok
+        assert "beside the boundary of gt" in " ".join(report.notes)

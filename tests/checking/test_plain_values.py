@@ -162,3 +162,109 @@ def test_a_derivative_that_is_right_for_the_default_alone_is_told_so(lam, gradie
     right = check(f, lambda x, lam=lam: 2 * lam * x, x)
     assert right.ok
     assert "this holds" not in str(right)
+
+
+def powers(x, n):
+    return (x**n).sum()
+
+
+def switched(x, t):
+    return (x * x).sum() * (max(1, t))
+
+
+@pytest.mark.parametrize(("f", "right", "wrong", "value", "note"), [
+    (powers, lambda x, n: n * x ** (n - 1), lambda x, n: 2 * x ** (n - 1), 2, "n is 2: with n = 3"),
+    (lambda x, c: (x * x).sum() / c, lambda x, c: 2 * x / c, lambda x, c: x, 2.0, "c is 2: with c = 2."),
+    (lambda x, c: c * (x * x).sum(), lambda x, c: 2 * c * x, lambda x, c: 0.6 * x, 0.3, "c is 0.3: with c = 0.3"),
+    (switched, lambda x, t: 2 * x * max(t, 1), lambda x, t: 2 * x * t, 3.0, "t is 3: with t = 0.3"),
+])  # fmt: skip
+def test_a_derivative_that_is_right_for_a_constant_alone_is_told_so(f, right, wrong, value, note):
+    """A factor that is 1 at the constant of the point, and the other side of an if, were passed without a word."""
+    positive = np.abs(X[0]) + 3
+    report = check(f, wrong, positive, value, argnums=0)
+    assert report.ok
+    assert f"this holds where {note}" in " ".join(report.notes)
+    report = check(f, right, positive, value, argnums=0)
+    assert report.ok
+    assert not report.notes
+
+
+def test_a_whole_number_that_is_a_size_stays_one():
+    report = check(lambda x, n: (x * x).sum() / n, lambda x, n: 2 * x / len(x), X[:, 0], 7)
+    assert report.ok
+    assert not report.notes
+
+
+HALF, ORDER = 0.5, 2
+
+
+def half_squares(x):
+    return HALF * helper(x)
+
+
+def helper(x):
+    return (x**ORDER).sum()
+
+
+class Energy:
+    rate = 2.0
+
+    def __init__(self, settings):
+        self.settings = settings
+
+    def __call__(self, x):
+        return self.settings["weight"] * (x**3).sum() / self.rate
+
+    def right(self, x):
+        return self.settings["weight"] * 3 * x**2 / self.rate
+
+
+def energy_of(a, power):
+    def f(x):
+        return a * (x**power).sum()
+
+    return f, lambda x: a * power * x ** (power - 1)
+
+
+energy = Energy({"weight": 2.0})
+
+
+@pytest.mark.parametrize(("f", "right", "wrong", "notes"), [
+    (half_squares, lambda x: HALF * ORDER * x ** (ORDER - 1), lambda x: x, {"HALF is 0.5", "ORDER is 2"}),
+    (helper, lambda x: ORDER * x ** (ORDER - 1), lambda x: 2 * x ** (ORDER - 1), {"ORDER is 2"}),
+    (energy, energy.right, lambda x: 3 * x**2, {"weight is 2", "rate is 2"}),
+    (lambda x: energy(x), energy.right, lambda x: 6 * x**2 / energy.rate, {"weight is 2"}),
+    (*energy_of(1.0, 2), lambda x: 2 * x, {"a is 1", "power is 2"}),
+    (lambda x, *, c=0.5: c * (x * x).sum(), lambda x, *, c=0.5: 2 * c * x, lambda x: x, {"c is 0.5"}),
+])  # fmt: skip
+def test_numbers_from_outside_for_which_alone_a_derivative_is_right_are_named(f, right, wrong, notes):
+    """Constants of the module, from around a function, of objects, and defaults: none was tried with another value."""
+    report = check(f, wrong, X[0])
+    assert report.ok
+    assert {note.removeprefix("this holds where ").split(":")[0] for note in report.notes} == notes
+    report = check(f, right, X[0])
+    assert report.ok
+    assert not report.notes
+    assert (HALF, ORDER, energy.settings, energy.rate) == (0.5, 2, {"weight": 2.0}, 2.0)
+
+
+def test_round_numbers_under_check_hide_nothing():
+    for value in (np.array([2.0, 2.0]), 2.0, np.array([2.0, 0.3])):
+        assert check(lambda x: (x**3).sum(), lambda x: 3 * x**2, value)
+    for value in (np.array([2.0, 2.0]), 2.0):
+        report = check(lambda x: np.sum(x**2), lambda x: x**2, value, mend=False)
+        assert not report.ok
+        assert "there x is 2, which hides mistakes" in " ".join(report.notes)
+
+
+def test_a_derivative_that_was_computed_before_is_that_of_the_point():
+    for point in (np.array([2.0, 1.0]), np.array([2.0, 0.3])):
+        before = 3 * point**2
+        assert check(lambda x: (x**3).sum(), lambda x: before, point)
+
+
+def test_a_cached_derivative_keeps_the_numbers_that_it_was_made_with():
+    import functools
+
+    scale = 2.0
+    assert not check(lambda x: scale * x**2, functools.lru_cache(lambda x: 2 * scale * x), 1.5).notes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -168,6 +170,23 @@ def test_a_right_formula_that_loses_digits_is_right_and_told_so(name):
     assert "loses digits" in str(report)
     for wrong in (lambda x: grad(x) * 1.001, lambda x: 2 * grad(x), lambda x: grad(x) + np.max(grad(x)) * 1e-3):
         assert not check(f, wrong, x, diagnose=False)
+
+
+def test_a_right_formula_in_single_precision_that_loses_digits_is_right_and_told_so():
+    """It was WRONG, "the formula is right: in float64 the gradient agrees", and one had a mend, a transpose of it."""
+
+    def grad(x):
+        return (x - x.mean()) / len(x) / np.sqrt((x * x).mean() - x.mean() ** 2)
+
+    for size in (100, 300):
+        x = (size + np.random.default_rng(0).normal(size=6)).astype(np.float32)
+        report = check(lambda x: x.std(), grad, x)
+        assert report.ok
+        assert re.search(r"loses digits here: [1-3] of 7 (is|are)\s+left", str(report))
+        for wrong in (lambda x: grad(x) * np.float32(1.3), lambda x: grad(x) * (1 + x / np.float32(8 * size))):
+            assert not check(lambda x: x.std(), wrong, x, diagnose=False)
+    nothing_left = check(lambda x: x.std(), grad, (1e3 + np.arange(6.0) / 99).astype(np.float32))
+    assert nothing_left.diagnosis.kind == "rounding"
 
 
 def test_a_formula_that_loses_digits_hides_no_mistake():

@@ -45,6 +45,9 @@ _LARGE = 15.0
 """Bounds beyond this one keep ``exp`` from overflow."""
 
 
+Moves = dict[int, Any]
+
+
 class Boundary(NamedTuple):
     """Where a node changes sides: its first argument and argument ``j`` are equal."""
 
@@ -106,13 +109,32 @@ def steps_across(exact: Exact, subject: Subject) -> Iterator[Step]:
         distance = float(entry._value)
         toward = functools.partial(_moves, subject, arrays, keep_signs=boundary.of_leaf)
         whole = _whole_way(functools.partial(_difference_at, nearest, exact, subject), toward, distance)
-        for part in (-1.0, -_BESIDE, _BESIDE) if nearest.one_sided else (-_BESIDE, _BESIDE):
+        beside = _beside(subject, toward(-distance * whole), boundary.of_leaf)
+        for part in (-1.0, -beside, beside) if nearest.one_sided else (-beside, beside):
             moves = toward((part - 1) * distance * whole)
             if moves:
                 yield Step(boundary, moves)
         count += 1
         if count == MOST:
             return
+
+
+def _stays_positive(array: Any, keep_signs: bool) -> bool:
+    """Whether an argument may have to be positive as it is: a number, or what is compared itself."""
+    return (keep_signs or not array.ndim) and bool(np.all(array >= 0))
+
+
+def _beside(subject: Subject, way: Moves, keep_signs: bool) -> float:
+    """How far beyond the boundary a point lies: at most half of the way from there to 0 for what is to stay positive.
+
+    From 100 to 1 the way is long, and a twentieth of it leads beyond 0.
+    """
+    room = 2 * _BESIDE
+    for k, move in way.items():
+        down = move < 0
+        if np.any(down) and _stays_positive(subject.args[k], keep_signs):
+            room = min(room, float(np.min(((subject.args[k] + move) / np.where(down, -move, 1))[down])))
+    return room / 2
 
 
 def _boundaries(exact: Exact) -> Iterator[Boundary]:
@@ -181,9 +203,6 @@ def _nearest(boundary: Boundary, values: dict[Any, Any], exact: Exact) -> Near |
     return Near(boundary, float(size.flat[flat]), flat, entry, one_sided)
 
 
-Moves = dict[int, Any]
-
-
 def _whole_way(difference: Callable[[Moves], float], toward: Callable[[float], Moves], distance: float) -> float:
     """How many Newton steps lead to the boundary: one where the difference is linear, secants tell it elsewhere."""
     before, last, way, now = 0.0, distance, 1.0, difference(toward(-distance))
@@ -242,7 +261,7 @@ def _moves(subject: Subject, slopes: list[Any], change: float, keep_signs: bool)
             continue
         if np.max(np.abs(move)) > _FARTHEST * (1 + np.max(np.abs(array))):
             return {}
-        if (keep_signs or not array.ndim) and np.all(array >= 0):
-            move = np.maximum(move, -0.95 * array)
+        if _stays_positive(array, keep_signs):
+            move = np.where(array + move > 0, move, np.maximum(move, -0.95 * array))
         moves[k] = move
     return moves

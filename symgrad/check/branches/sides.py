@@ -20,6 +20,7 @@ from symgrad.check.asking.arrays import as_array
 from symgrad.check.asking.calling import like
 from symgrad.check.asking.derivatives import Derivative
 from symgrad.check.asking.nested import Given
+from symgrad.check.asking.outside import is_round
 from symgrad.check.asking.subject import Subject
 from symgrad.check.branches.boundaries import steps_across
 from symgrad.check.graph.lines import line_text, lines_noted
@@ -230,7 +231,7 @@ def holds_around(given: Given, compare: Compare, fixed: Sequence[int] = ()) -> b
         moves = {}
         for k in given.positions:
             array = as_array(given.args[k])
-            stays = np.isin(array, (0, 1)) if k in fixed else False
+            stays = is_round(array) if k in fixed else False
             moves[k] = np.where(stays, 0, array) * _THOUSANDTH * rng.uniform(-1, 1, array.shape)
         report = compared_there(_moved(given, moves), compare)
         if report is None or not report.ok:
@@ -303,7 +304,7 @@ def _scaled(value: Any, scale: float) -> Any:
     return like(value, (array * scale).astype(array.dtype))
 
 
-def is_mistake(report: Report) -> bool:
+def is_mistake(report: Report, least: float = _THOUSANDTH) -> bool:
     """Whether a mistake of the formula shows, and not the rounding or overflow of a right one."""
     wrong = [a for a in report.arguments if not a.ok]
     if any(a.given.shape != a.exact.shape or not np.isfinite(a.given).all() for a in wrong):
@@ -311,9 +312,9 @@ def is_mistake(report: Report) -> bool:
     if any(search.about_numbers() for search in report.pending):
         return False
     errors = [np.max(np.abs(a.given - a.exact)) / (np.max(np.abs(a.exact)) or 1) for a in wrong]
-    if min(errors) <= _HUNDREDTH:  # as far off as finite differences may be, which are asked for by name
+    if least < min(errors) <= _HUNDREDTH:  # as far off as finite differences may be, which are asked for by name
         report.explain()
-    return min(errors) > _THOUSANDTH and not any(a.diagnosis and a.diagnosis.kind == "precision" for a in wrong)
+    return min(errors) > least and not any(a.diagnosis and a.diagnosis.kind == "precision" for a in wrong)
 
 
 def _one_sided(sides: Sides) -> list[Any]:

@@ -1,7 +1,8 @@
 """Right formulas that lose digits: what they are off goes away where there are more digits, and a mistake does not.
 
 ``1 - np.tanh(x)**2`` at 15 is the difference of nearly equal numbers, and off by far more than its last digits.
-The gradient's own function is asked once more, in the widest numbers that NumPy has, and the exact one in fifty digits.
+The gradient's own function is asked once more, in double precision where it was in less, and in the widest numbers that
+NumPy has where it was in that, with the exact one in fifty digits.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.check.asking.calling import double_precision
 from symgrad.check.asking.subject import Subject
 from symgrad.check.graph.surgery import nodes_below
 from symgrad.check.oracle.answer import Exact
@@ -28,8 +30,8 @@ EACH = 16
 LARGEST, MOST_NODES = 300, 200
 """Entries of values, and operations, up to which the exact gradient is evaluated in many digits."""
 
-ROUGHLY = 1e-2
-"""How far off a gradient is at most, relative to the largest entry, where that may be rounding: two digits are left."""
+ROUGHLY = 0.1
+"""How far off a gradient is at most, relative to the largest entry, where rounding is no mistake: a digit is left."""
 
 Again = Callable[[Sequence[Any]], "list[Any] | None"]
 
@@ -39,24 +41,37 @@ def look_at_digits(subject: Subject, exact: Exact, given: Sequence[Any], again: 
 
     Exact gradients that lose digits themselves are replaced by those that do not.
     """
-    if exact.measured or exact.output is None or subject.is_foreign or max(subject.eps, default=1.0) > DOUBLE:
+    if exact.measured or exact.output is None or not all(map(_is_near, given, exact.gradients)):
         return {}
-    if not all(map(_is_near, given, exact.gradients)):
+    eps = max(subject.eps, default=DOUBLE)
+    if eps > DOUBLE:
+        with double_precision():
+            made = again(subject.in_own_kind(subject.args))
+    elif subject.is_foreign:
         return {}
-    _sharpen(subject, exact)
-    wide = [a.astype(WIDE[a.dtype.kind]) if k in subject.data and a.dtype.kind in WIDE else a
-            for k, a in enumerate(subject.args)]  # fmt: skip
-    made = again(subject.in_own_kind(wide)) if np.finfo(np.longdouble).eps < DOUBLE / SMALLER else None
+    else:
+        _sharpen(subject, exact)
+        made = _in_extended_precision(subject, again)
+    if made is None or len(made) != len(given):
+        return {}
     said = {}
     for i, (g, e, tolerance) in enumerate(zip(given, exact.gradients, exact.tolerance, strict=True)):
         off = np.abs(g - e)
-        if np.all(off <= tolerance) or made is None or made[i].shape != e.shape:
+        if np.all(off <= tolerance) or made[i].shape != e.shape:
             continue
         left = np.abs(made[i] - e) - tolerance
         if np.all(left <= off / EACH) and np.max(left) <= np.max(off) / SMALLER:
-            said[i] = _said(off, e)
+            said[i] = _said(off, e, eps)
             exact.tolerance[i] = np.maximum(tolerance, 2 * off)
     return said
+
+
+def _in_extended_precision(subject: Subject, again: Again) -> list[Any] | None:
+    if np.finfo(np.longdouble).eps >= DOUBLE / SMALLER:
+        return None
+    wide = [a.astype(WIDE[a.dtype.kind]) if k in subject.data and a.dtype.kind in WIDE else a
+            for k, a in enumerate(subject.args)]  # fmt: skip
+    return again(subject.in_own_kind(wide))
 
 
 def _is_near(given: Any, exact: Any) -> bool:
@@ -79,11 +94,13 @@ def _sharpen(subject: Subject, exact: Exact) -> None:
         return
 
 
-def _said(off: Any, exact: Any) -> str:
+def _said(off: Any, exact: Any, eps: float) -> str:
     """How many digits are left where the fewest are."""
     size = np.where(exact == 0, np.max(np.abs(exact)) or 1.0, np.abs(exact))
-    digits = max(int(-np.log10(max(np.max(off / size), DOUBLE))), 0)
+    digits = max(int(-np.log10(max(np.max(off / size), eps))), 0)
+    left = f"{digits} of {-np.log10(eps):.0f} {'is' if digits == 1 else 'are'} left"
+    where = "double precision" if eps > DOUBLE else "extended precision"
     return (
-        f"the formula is right, and loses digits here: {digits} of 16 are left. In extended precision it agrees; a "
-        "difference of nearly equal numbers is lost no more where it is written in another way"
+        f"the formula is right, and loses digits here: {left}. In {where} it agrees; a difference of nearly equal "
+        "numbers is lost no more where it is written in another way"
     )
