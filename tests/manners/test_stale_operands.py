@@ -351,3 +351,14 @@ def test_renorm_reads_its_operand_as_it_is_by_then(t, change):
     exec(change, {"x": x})
     (g,) = t.autograd.grad(out.sum(), x)
     assert g.reshape(-1).tolist() == pytest.approx([0.0914286, -0.0685714, 1.0, 1.0], abs=1e-6)
+
+
+def test_truth_values_of_others_may_change(t):
+    """NumPy has one False: a change of a 0-d tensor of it concerns no other tensor that holds it."""
+    x = t.tensor(3.0, requires_grad=True)
+    other, third = t.tensor([True, False]).min(), x.detach() > 5
+    y = t.where(x > x, x, 2 * x)
+    other.copy_(t.tensor(1.0))
+    third.logical_not_()
+    y.backward()
+    assert (x.grad.item(), other.item(), third.item()) == (2.0, True, True)
