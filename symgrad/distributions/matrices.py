@@ -115,7 +115,8 @@ class Wishart(Spread):
 
     def expand(self, batch_shape: Any) -> Wishart:
         factor = self.scale_tril.expand((*batch_shape, *self.event_shape))
-        return Wishart(self.df.expand(tuple(batch_shape)), scale_tril=factor, validate_args=False)
+        made = Wishart(self.df.expand(tuple(batch_shape)), scale_tril=factor, validate_args=False)
+        return made._given_as(self)
 
     def _degrees(self) -> Any:
         """One number for each row of a sample's Cholesky factor."""

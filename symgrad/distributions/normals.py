@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from symgrad.distributions import constraints
 from symgrad.distributions.base import Distribution, Located, room
@@ -91,6 +91,13 @@ class Spread(Distribution):
             "covariance_matrix": lambda: _LINALG["cholesky"](matrix),
             "precision_matrix": lambda: _precision_to_scale_tril(matrix),
         }[name]()
+
+    def _given_as(self, other: Any) -> Self:
+        """Itself, made by the factor of another one, with the matrix that the other was given, which texts show."""
+        name = next(name for name in self._of_matrices if other._is_given(name))
+        factor = self.__dict__.pop("scale_tril")
+        self.__dict__[name] = other.__dict__[name].expand(factor.shape)
+        return self
 
     @property
     def scale_tril(self) -> Any:
@@ -189,11 +196,9 @@ class MultivariateNormal(Spread, NormalVectors):
 
     def expand(self, batch_shape: Any) -> MultivariateNormal:
         shape = (*batch_shape, *self.event_shape)
-        return MultivariateNormal(
-            self.loc.expand(shape),
-            scale_tril=self._unbroadcasted_scale_tril.expand((*shape, *self.event_shape)),
-            validate_args=False,
-        )
+        factor = self._unbroadcasted_scale_tril.expand((*shape, *self.event_shape))
+        made = MultivariateNormal(self.loc.expand(shape), scale_tril=factor, validate_args=False)
+        return made._given_as(self)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         noise = room(self._extended_shape(sample_shape), self.loc).normal_()

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.notices import lend
 from symgrad.optim.optimizer import Optimizer
 from symgrad.stand_in import stand_in
 
@@ -96,6 +97,7 @@ def _run(name: str, module: ModuleType) -> None:
     package, file = path.is_dir(), path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     if folder is None or not file.is_file():
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    lend(str(file))
     parent, _, last = name.rpartition(".")
     module.__file__, module.__package__ = str(file), name if package else parent
     module.__dict__["__builtins__"] = {**vars(builtins), "__import__": _importing}

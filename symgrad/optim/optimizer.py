@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from symgrad.autograd.graphs.hooks import RemovableHandle, attached
 from symgrad.errors import ArgumentError, AutogradError
+from symgrad.notices import notice
 from symgrad.tensor import Tensor
 from symgrad.tensor.gradients import without_gradients
 
@@ -69,14 +69,14 @@ class Optimizer:
         self.defaults = defaults
         self.state: Any = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        self._set_hooks()
+        self.__set_hooks()
         groups = list(params)
         if not groups:
             raise ArgumentError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
-    def _set_hooks(self) -> None:
+    def __set_hooks(self) -> None:
         for name in ("_pre_hooks", "_post_hooks", "_state_pre_hooks", "_state_hooks", "_load_pre_hooks", "_load_hooks"):
             setattr(self, name, OrderedDict())
         self._is_stepping = False
@@ -101,14 +101,14 @@ class Optimizer:
                 raise ArgumentError("all optimizer params should be with/without names. Some param names are missing")
             group["param_names"], rows = [name for name, _ in named], [tensor for _, tensor in named]
         group["params"] = rows
-        self._check(rows)
+        self.__check(rows)
         for name, value in self.defaults.items():
             if value is required and name not in group:
                 raise ArgumentError(f"parameter group didn't specify a value of required optimization parameter {name}")
             group.setdefault(name, value)
         self.param_groups.append(group)
 
-    def _check(self, params: list[Any]) -> None:
+    def __check(self, params: list[Any]) -> None:
         """Refuse what cannot be changed by a step, and parameters that another group has."""
         for param in params:
             if not isinstance(param, Tensor):
@@ -118,10 +118,7 @@ class Optimizer:
             if not (param.is_leaf or param.retains_grad):
                 raise ArgumentError("can't optimize a non-leaf Tensor")
         if len({id(param) for param in params}) < len(params):
-            warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters: each step changes them twice.",
-                stacklevel=4,
-            )
+            notice("optimizer contains a parameter group with duplicate parameters: each step changes them twice.")
         held = {id(param) for group in self.param_groups for param in group["params"]}
         if any(id(param) in held for param in params):
             raise ArgumentError("some parameters appear in more than one parameter group")
@@ -173,11 +170,11 @@ class Optimizer:
         for group, own in zip(groups, self.param_groups, strict=True):
             by_number.update(zip(group["params"], own["params"], strict=True))
             group["params"] = own["params"]
-        self.param_groups = copy.copy(groups)
-        self.state = defaultdict(dict)
+        state: Any = defaultdict(dict)
         for key, value in given["state"].items():
             owner = by_number.get(key, key)
-            self.state[owner] = _suited(owner, copy.deepcopy(value))
+            state[owner] = _suited(owner, copy.deepcopy(value))
+        self.__setstate__({"state": state, "param_groups": groups})  # by which classes bring old states up to date
         for hook in self._hooks("_load_hooks"):
             hook(self)
 
@@ -186,7 +183,8 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._set_hooks()
+        if "_pre_hooks" not in self.__dict__:
+            self.__set_hooks()
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
@@ -200,32 +198,32 @@ class Optimizer:
     def _hooks(self, table: str) -> list[Callable[..., Any]]:
         return list(getattr(self, table).values())
 
-    def _enter(self, table: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def __enter(self, table: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         return attached(getattr(self, table), hook, prepend)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(optimizer, args, kwargs)`` is called before a step, and may return other ``(args, kwargs)``."""
-        return self._enter("_pre_hooks", hook)
+        return self.__enter("_pre_hooks", hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(optimizer, args, kwargs)`` is called after a step."""
-        return self._enter("_post_hooks", hook)
+        return self.__enter("_post_hooks", hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer)`` is called before the state is told."""
-        return self._enter("_state_pre_hooks", hook, prepend)
+        return self.__enter("_state_pre_hooks", hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer, state_dict)`` is called with the state, and may return another."""
-        return self._enter("_state_hooks", hook, prepend)
+        return self.__enter("_state_hooks", hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer, state_dict)`` is called before a state is taken, and may return another."""
-        return self._enter("_load_pre_hooks", hook, prepend)
+        return self.__enter("_load_pre_hooks", hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer)`` is called after a state is taken."""
-        return self._enter("_load_hooks", hook, prepend)
+        return self.__enter("_load_hooks", hook, prepend)
 
 
 def _between_hooks(step: Callable[..., Any]) -> Callable[..., Any]:

@@ -362,3 +362,29 @@ def test_modules_that_are_not_here_say_what_to_write(name: str) -> None:
         kind(3)
     with pytest.raises(AttributeError, match="Nothing"):
         nn.Nothing  # noqa: B018
+
+
+def test_names_of_a_users_own_are_none_of_the_librarys() -> None:
+    """A class of the user's may call its methods as the library calls what torch's modules do not have."""
+    torch = pytest.importorskip("torch")
+    theirs = set(dir(torch.nn.Module)) | set(vars(torch.nn.Module()))
+    ours = {*dir(sg.nn.Module), *vars(sg.nn.Module())} - theirs
+    told = ("_layer_", "_shelves", "_state_dict_hooks_of_changes", "_told_below")
+    mangled = tuple(f"_{cls.__name__}__" for cls in sg.nn.Module.__mro__)
+    assert [name for name in ours if not name.startswith(("__", *told, *mangled))] == []
+
+    class Own(nn.Linear):
+        _shown, _usual = None, 3
+
+        def _check(self) -> str:
+            return "own"
+
+        _after = _before = _load = _fill = _take = _get = _named = _floats = _replace = _check
+
+    layer = Own(2, 1)
+    layer.register_forward_hook(lambda *_: None)
+    layer.load_state_dict(layer.double().state_dict())
+    layer.more = nn.Parameter(sg.ones(1))
+    assert layer(sg.ones(1, 2, dtype=sg.float64)).shape == (1, 1)
+    assert repr(layer) == "Own(in_features=2, out_features=1, bias=True)"
+    assert layer.get_parameter("weight") is layer.weight

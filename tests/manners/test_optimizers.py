@@ -103,3 +103,44 @@ def test_required_settings_are_asked_for(torch: Any) -> None:
     with pytest.raises(ValueError, match="required optimization parameter lr"):
         torch.optim.Optimizer([w], {"lr": needed})
     assert torch.optim.Optimizer([{"params": w, "lr": 2}], {"lr": needed}).param_groups[0]["lr"] == 2
+
+
+def test_states_that_are_taken_go_through_what_a_class_does_with_them(torch: Any) -> None:
+    class Newer(descent(torch)):  # type: ignore[misc]
+        def __setstate__(self, state: Any) -> None:
+            assert sorted(state) == ["param_groups", "state"]
+            super().__setstate__(state)
+            for group in self.param_groups:
+                group.setdefault("maximize", False)
+
+    o = Newer([torch.ones(2, requires_grad=True)])
+    seen: list[Any] = []
+    o.register_step_pre_hook(lambda *_: seen.append(1))
+    o.load_state_dict(o.state_dict())
+    assert o.param_groups[0]["maximize"] is False
+    o.step()
+    assert seen == [1]
+
+
+def test_states_of_older_versions_of_adam_are_taken(torch: Any) -> None:
+    w = torch.ones(2, requires_grad=True)
+    o = torch.optim.Adam([w], lr=0.1)
+    w.sum().backward()
+    o.step()
+    state = o.state_dict()
+    del state["param_groups"][0]["amsgrad"], state["param_groups"][0]["maximize"]
+    state["state"][0]["step"] = 1
+    o.load_state_dict(state)
+    assert o.param_groups[0]["amsgrad"] is False
+    assert o.state[w]["step"] == 1
+    assert torch.is_tensor(o.state[w]["step"])
+    o.step()
+
+
+def test_parameters_that_stand_twice_are_told_at_the_line_of_the_user() -> None:
+    sg, w = importlib.import_module("symgrad"), importlib.import_module("symgrad").ones(2, requires_grad=True)
+    pytest.importorskip("torch")
+    for kind in (sg.optim.SGD, sg.optim.Adam):
+        with pytest.warns(UserWarning, match="a parameter group with duplicate parameters") as told:
+            kind([w, w], lr=0.1)
+        assert told[0].filename == __file__

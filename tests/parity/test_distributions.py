@@ -586,3 +586,14 @@ def test_divergences_of_certain_trials():
     n, p = sg.tensor([3.0, 3.0, 0.0]), sg.tensor([1.0, 0.0, 0.5])
     found = sg.distributions.kl_divergence(B(n, p), B(n, sg.tensor([0.5, 0.5, 0.0])))
     np.testing.assert_allclose(found.tolist(), [3 * np.log(2), 3 * np.log(2), 0.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("given", ["covariance_matrix", "precision_matrix", "scale_tril"])
+@pytest.mark.parametrize("name", ["MultivariateNormal", "Wishart"])
+def test_what_is_expanded_shows_the_matrix_that_was_given(name, given):
+    texts = []
+    for library in (sg, torch):
+        first = library.tensor(5.0) if name == "Wishart" else library.zeros(2)
+        made = getattr(library.distributions, name)(first, **{given: library.eye(2) * 4}).expand((3,)).expand((2, 3))
+        texts.append((repr(made), *(getattr(made, matrix).tolist() for matrix in ("covariance_matrix", given))))
+    assert texts[0] == texts[1]

@@ -30,7 +30,7 @@ class RReLU(Applied):
     """x, or a x below 0, where a is drawn between two bounds in training, and in their middle otherwise."""
 
     function = staticmethod(functional.rrelu)
-    _shown = "lower={lower}, upper={upper}"
+    _layer_shown = "lower={lower}, upper={upper}"
     trains = True
     lower: float = 1 / 8
     upper: float = 1 / 3
@@ -41,7 +41,7 @@ class Hardtanh(Applied):
     """x between two bounds, and the bounds beyond them."""
 
     function = staticmethod(functional.hardtanh)
-    _shown = "min_val={min_val}, max_val={max_val}"
+    _layer_shown = "min_val={min_val}, max_val={max_val}"
     min_val: float = -1.0
     max_val: float = 1.0
     inplace: bool = False
@@ -56,7 +56,7 @@ class Sigmoid(Applied):
 class Hardsigmoid(Applied):
     """x/6 + 1/2 between 0 and 1."""
 
-    function, _usual = staticmethod(functional.hardsigmoid), {}  # as in torch
+    function, _layer_usual = staticmethod(functional.hardsigmoid), {}  # as in torch
     inplace: bool = False
 
 
@@ -83,7 +83,7 @@ class Mish(Applied):
 class Hardswish(Applied):
     """x relu6(x + 3)/6, entry by entry."""
 
-    function, _usual = staticmethod(functional.hardswish), {}  # as in torch
+    function, _layer_usual = staticmethod(functional.hardswish), {}  # as in torch
     inplace: bool = False
 
 
@@ -91,7 +91,7 @@ class ELU(Applied):
     """x, or α (exp(x) - 1) below 0."""
 
     function = staticmethod(functional.elu)
-    _shown = "alpha={alpha}"
+    _layer_shown = "alpha={alpha}"
     alpha: float = 1.0
     inplace: bool = False
 
@@ -100,7 +100,7 @@ class CELU(Applied):
     """x, or α (exp(x/α) - 1) below 0."""
 
     function = staticmethod(functional.celu)
-    _shown = "alpha={alpha}"
+    _layer_shown = "alpha={alpha}"
     alpha: float = 1.0
     inplace: bool = False
 
@@ -116,7 +116,7 @@ class GLU(Applied):
     """The first half along an axis, times σ of the second."""
 
     function = staticmethod(functional.glu)
-    _shown = "dim={dim}"
+    _layer_shown = "dim={dim}"
     dim: int = -1
 
 
@@ -124,7 +124,7 @@ class GELU(Applied):
     """x Φ(x), with Φ the distribution function of normal numbers; ``approximate="tanh"``: by a hyperbolic tangent."""
 
     function = staticmethod(functional.gelu)
-    _shown = "approximate={approximate!r}"
+    _layer_shown = "approximate={approximate!r}"
     approximate: str = "none"
 
 
@@ -132,7 +132,7 @@ class Hardshrink(Applied):
     """x, and 0 between -λ and λ."""
 
     function = staticmethod(functional.hardshrink)
-    _shown = "{lambd}"
+    _layer_shown = "{lambd}"
     lambd: float = 0.5
 
 
@@ -140,7 +140,7 @@ class Softshrink(Applied):
     """x, moved towards 0 by λ."""
 
     function = staticmethod(functional.softshrink)
-    _shown = "{lambd}"
+    _layer_shown = "{lambd}"
     lambd: float = 0.5
 
 
@@ -154,7 +154,7 @@ class LeakyReLU(Applied):
     """x, or a x below 0."""
 
     function = staticmethod(functional.leaky_relu)
-    _shown = "negative_slope={negative_slope}"
+    _layer_shown = "negative_slope={negative_slope}"
     negative_slope: float = 0.01
     inplace: bool = False
 
@@ -169,7 +169,7 @@ class Softplus(Applied):
     """log(1 + exp(β x))/β, and x where β x is above the threshold."""
 
     function = staticmethod(functional.softplus)
-    _shown = "beta={beta}, threshold={threshold}"
+    _layer_shown = "beta={beta}, threshold={threshold}"
     beta: float = 1.0
     threshold: float = 20.0
 
@@ -184,7 +184,7 @@ class Threshold(Applied):
     """x where it is above the threshold, and a value elsewhere."""
 
     function = staticmethod(functional.threshold)
-    _shown = "threshold={threshold}, value={value}"
+    _layer_shown = "threshold={threshold}, value={value}"
     threshold: float
     value: float
     inplace: bool = False
@@ -194,7 +194,7 @@ class Softmin(Applied):
     """exp(-x), divided by its sum along an axis."""
 
     function = staticmethod(functional.softmin)
-    _shown = "dim={dim}"
+    _layer_shown = "dim={dim}"
     dim: int | None = None
 
 
@@ -202,7 +202,7 @@ class Softmax(Applied):
     """exp(x), divided by its sum along an axis."""
 
     function = staticmethod(functional.softmax)
-    _shown = "dim={dim}"
+    _layer_shown = "dim={dim}"
     dim: int | None = None
 
 
@@ -210,7 +210,7 @@ class LogSoftmax(Applied):
     """The logarithm of the softmax along an axis."""
 
     function = staticmethod(functional.log_softmax)
-    _shown = "dim={dim}"
+    _layer_shown = "dim={dim}"
     dim: int | None = None
 
 
@@ -230,7 +230,7 @@ class PReLU(Module):
     tensor([-0.5000,  3.0000], grad_fn=<PreluKernelBackward0>)
     """
 
-    _shown = "num_parameters={num_parameters}"
+    _layer_shown = "num_parameters={num_parameters}"
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None):
         super().__init__()

@@ -43,7 +43,7 @@ class Applied(Module):
     """
 
     function: ClassVar[Any]
-    _usual: ClassVar[dict[str, Any]] = {"inplace": False}
+    _layer_usual: ClassVar[dict[str, Any]] = {"inplace": False}
     trains: ClassVar[bool] = False
     _settings: ClassVar[inspect.Signature] = inspect.Signature()
 

@@ -15,7 +15,7 @@ from symgrad.tensor.creation import ones, tensor, zeros
 class _NormBase(Scaled):
     """What both share: weight and bias of each channel if ``affine``; running mean and variance if tracked."""
 
-    _shown = (
+    _layer_shown = (
         "{num_features}, eps={eps}, momentum={momentum}, affine={affine}, bias={bias}, "
         "track_running_stats={track_running_stats}"
     )

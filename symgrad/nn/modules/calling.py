@@ -62,46 +62,46 @@ class Caller(Walker):
             return self.forward(*args, **kwargs)
         call = _Call(args, kwargs)
         try:
-            return self._between_hooks(call)
+            return self.__between_hooks(call)
         except Exception:
-            for holder, number, hook in self._with_global("_forward_hooks"):
+            for holder, number, hook in self.__with_global("_forward_hooks"):
                 if number in holder._forward_hooks_always_called and number not in call.hooked:
                     try:
-                        call.follow(self._after(holder, number, hook, call))
+                        call.follow(self.__after(holder, number, hook, call))
                     except Exception as error:  # noqa: BLE001  (that of the call is the one to tell)
                         warnings.warn(f"a forward hook that is always called raised {error!r}, too.", stacklevel=2)
             raise
 
-    def _with_global(self, table: str) -> list[tuple[Any, int, Hook]]:
+    def __with_global(self, table: str) -> list[tuple[Any, int, Hook]]:
         """The hooks of all modules, then those of this one: who holds each, its number, and itself."""
         return [(holder, *entry) for holder in (EVERYWHERE, self) for entry in holder.__dict__[table].items()]
 
-    def _between_hooks(self, call: _Call) -> Any:
-        for holder, number, hook in self._with_global("_forward_pre_hooks"):
-            call.args, call.kwargs = self._before(holder, number, hook, call.args, call.kwargs)
+    def __between_hooks(self, call: _Call) -> Any:
+        for holder, number, hook in self.__with_global("_forward_pre_hooks"):
+            call.args, call.kwargs = self.__before(holder, number, hook, call.args, call.kwargs)
         backward = None
-        full, partial, pre_hooks = self._of_backward()
+        full, partial, pre_hooks = self.__of_backward()
         if full or pre_hooks:
             backward = BackwardHooks(self, full, pre_hooks)
             call.args = backward.of_inputs(call.args)
         call.result = self.forward(*call.args, **call.kwargs)
-        for holder, number, hook in self._with_global("_forward_hooks"):
+        for holder, number, hook in self.__with_global("_forward_hooks"):
             call.hooked.add(number)
-            call.follow(self._after(holder, number, hook, call))
+            call.follow(self.__after(holder, number, hook, call))
         call.follow(None if backward is None else backward.of_result(call.result))
         if partial:
             hang_on_last_node(self, partial, call.result)
         return call.result
 
-    def _of_backward(self) -> tuple[list[Hook], list[Hook], list[Hook]]:
+    def __of_backward(self) -> tuple[list[Hook], list[Hook], list[Hook]]:
         """The backward hooks: full ones, those of the last node alone, and those that are called before."""
         full: list[Hook] = []
         partial: list[Hook] = []
-        for holder, _, hook in self._with_global("_backward_hooks"):
+        for holder, _, hook in self.__with_global("_backward_hooks"):
             (full if holder._is_full_backward_hook else partial).append(hook)
-        return full, partial, [hook for _, _, hook in self._with_global("_backward_pre_hooks")]
+        return full, partial, [hook for _, _, hook in self.__with_global("_backward_pre_hooks")]
 
-    def _before(
+    def __before(
         self, holder: Any, number: int, hook: Hook, args: Any, kwargs: dict[str, Any]
     ) -> tuple[Any, dict[str, Any]]:
         """The arguments after a hook that may have given others."""
@@ -117,7 +117,7 @@ class Caller(Walker):
             )
         return changed
 
-    def _after(self, holder: Any, number: int, hook: Hook, call: _Call) -> Any:
+    def __after(self, holder: Any, number: int, hook: Hook, call: _Call) -> Any:
         named = (call.kwargs,) if number in holder._forward_hooks_with_kwargs else ()
         return hook(self, call.args, *named, call.result)
 
@@ -161,7 +161,7 @@ class Caller(Walker):
 
         ``grad_input`` has an entry for each argument without a name, None for those that require no grad.
         """
-        return self._enter_backward(hook, prepend, full=True)
+        return self.__enter_backward(hook, prepend, full=True)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
         """``hook(module, grad_input, grad_output)`` of the last node of the result, as old programs have it.
@@ -169,9 +169,9 @@ class Caller(Walker):
         ``grad_input`` has the gradients of that node's arguments, which need not be the module's;
         :meth:`register_full_backward_hook` has those.
         """
-        return self._enter_backward(hook, False, full=False)
+        return self.__enter_backward(hook, False, full=False)
 
-    def _enter_backward(self, hook: Hook, prepend: bool, full: bool) -> RemovableHandle:
+    def __enter_backward(self, hook: Hook, prepend: bool, full: bool) -> RemovableHandle:
         if self._backward_hooks and self._is_full_backward_hook is (not full):
             raise AutogradError(
                 "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only "

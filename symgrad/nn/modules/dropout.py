@@ -10,7 +10,7 @@ from symgrad.nn.modules.applied import Applied
 class _DropoutNd(Applied):
     """What the layers share: the probability ``p`` to be dropped."""
 
-    _shown, _usual = "p={p}, inplace={inplace}", {}
+    _layer_shown, _layer_usual = "p={p}, inplace={inplace}", {}
     trains = True
     p: float = 0.5
     inplace: bool = False

@@ -114,7 +114,7 @@ class Holder:
 
         Raises ``TypeError`` for what is no :class:`Parameter`, ``KeyError`` for names that are taken or have a dot.
         """
-        self._check(name, "parameter")
+        self.__check(name, "parameter")
         if param is not None and not isinstance(param, Parameter):
             raise ArgumentError(
                 f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
@@ -133,7 +133,7 @@ class Holder:
 
         Raises ``TypeError`` for what is no tensor, ``KeyError`` for names that are taken or have a dot.
         """
-        self._check(name, "buffer")
+        self.__check(name, "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise ArgumentError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
@@ -148,15 +148,15 @@ class Holder:
         """
         if module is not None and not isinstance(module, Holder):
             raise ArgumentError(f"{typename(module)} is not a Module subclass")
-        self._check(name, "module")
+        self.__check(name, "module")
         self._modules[name] = module = _asked("module", self, name, module)
-        self._name_below(name, module)
+        self.__name_below(name, module)
 
     def register_module(self, name: str, module: Any) -> None:
         """The same as :meth:`add_module`."""
         self.add_module(name, module)
 
-    def _check(self, name: Any, what: str) -> None:
+    def __check(self, name: Any, what: str) -> None:
         """Refuse names that cannot be attributes, and those that are taken."""
         shelf = f"_{what}s"
         if shelf not in self.__dict__:
@@ -170,7 +170,7 @@ class Holder:
         if not name:
             raise MemberError(f'{what} name can\'t be empty string ""')
 
-    def _name_below(self, name: str, module: Any) -> None:
+    def __name_below(self, name: str, module: Any) -> None:
         """The parameters of a module go by the place that it has now."""
         stack, seen = [("", module)], {None}
         while stack:
@@ -194,22 +194,22 @@ class Holder:
     def __setattr__(self, name: str, value: Any) -> None:
         held = self.__dict__
         if isinstance(value, Parameter):
-            self._take(name, "parameter")
+            self.__take(name, "parameter")
             self.register_parameter(name, value)
         elif name in held.get("_parameters", ()):
-            self._replace("parameter", name, value, "as parameter", "torch.nn.Parameter")
+            self.__replace("parameter", name, value, "as parameter", "torch.nn.Parameter")
         elif isinstance(value, Holder):
-            self._take(name, "module")
+            self.__take(name, "module")
             held["_modules"][name] = value = _asked("module", self, name, value)
-            self._name_below(name, value)
+            self.__name_below(name, value)
         elif name in held.get("_modules", ()):
-            self._replace("module", name, value, "as child module", "torch.nn.Module")
+            self.__replace("module", name, value, "as child module", "torch.nn.Module")
         elif isinstance(value, Buffer):
-            self._take(name, "buffer")
+            self.__take(name, "buffer")
             self.register_buffer(name, value, value.persistent)
         elif name in held.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
-                self._replace("buffer", name, value, "as buffer", "torch.nn.Buffer, torch.Tensor")
+                self.__replace("buffer", name, value, "as buffer", "torch.nn.Buffer, torch.Tensor")
             held["_buffers"][name] = _asked("buffer", self, name, value)
         else:
             super().__setattr__(name, value)
@@ -226,7 +226,7 @@ class Holder:
         held = [name for shelf in _SHELVES for name in self.__dict__.get(shelf, ())]
         return sorted(name for name in {*super().__dir__(), *held} if not name[:1].isdigit())
 
-    def _take(self, name: str, what: str) -> None:
+    def __take(self, name: str, what: str) -> None:
         """Nothing else is to be found under the name of what comes now."""
         if f"_{what}s" not in self.__dict__:
             raise MemberError(f"cannot assign {what}{'s' * (what == 'parameter')} before Module.__init__() call")
@@ -236,7 +236,7 @@ class Holder:
             if shelf != f"_{what}s":
                 self.__dict__[shelf].pop(name, None)
 
-    def _replace(self, what: str, name: str, value: Any, how: str, kinds: str) -> None:
+    def __replace(self, what: str, name: str, value: Any, how: str, kinds: str) -> None:
         """What a parameter or module was may become None, and nothing of another kind."""
         if value is not None:
             raise ArgumentError(f"cannot assign '{typename(value)}' {how} '{name}' ({kinds} or None expected)")

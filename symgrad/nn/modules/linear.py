@@ -42,7 +42,7 @@ class Linear(Module):
     p*sum(bias) + sum(weight @ sum(x, 0))
     """
 
-    _shown = "in_features={in_features}, out_features={out_features}, bias={bias}"
+    _layer_shown = "in_features={in_features}, out_features={out_features}, bias={bias}"
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None):
         super().__init__()
@@ -70,7 +70,7 @@ class NonDynamicallyQuantizableLinear(Linear):
 class Bilinear(Module):
     """x₁ᵀ W x₂ + b for each of out_features matrices: ``weight`` is (out_features, in1_features, in2_features)."""
 
-    _shown = "in1_features={in1_features}, in2_features={in2_features}, out_features={out_features}, bias={bias}"
+    _layer_shown = "in1_features={in1_features}, in2_features={in2_features}, out_features={out_features}, bias={bias}"
 
     def __init__(
         self,

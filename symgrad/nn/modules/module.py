@@ -104,15 +104,15 @@ class Module(Keeper):
         """Take the state of a copy or of a file; classes that change old states begin with this."""
         self.__dict__.update(state)
 
-    _shown: ClassVar[str] = ""
+    _layer_shown: ClassVar[str] = ""
     """The settings of a layer that its text shows, for ``str.format``; of the bias, whether there is one."""
-    _usual: ClassVar[dict[str, Any]] = {}
+    _layer_usual: ClassVar[dict[str, Any]] = {}
     """Settings that stand behind these where they are other ones."""
 
     def extra_repr(self) -> str:
         """What ``repr`` shows between the parentheses."""
-        shown = type(self)._shown.format_map(_Settings(self))
-        return f"{shown}{unusual(self, **type(self)._usual)}".removeprefix(", ")
+        shown = type(self)._layer_shown.format_map(_Settings(self))
+        return f"{shown}{unusual(self, **type(self)._layer_usual)}".removeprefix(", ")
 
     def _get_name(self) -> str:
         return type(self).__name__

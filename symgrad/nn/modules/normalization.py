@@ -14,7 +14,7 @@ class LocalResponseNorm(Applied):
     """x / (k + α mean of the squares of neighbouring channels)^β."""
 
     function = staticmethod(functional.local_response_norm)
-    _shown = "{size}, alpha={alpha}, beta={beta}, k={k}"
+    _layer_shown = "{size}, alpha={alpha}, beta={beta}, k={k}"
     size: int
     alpha: float = 1e-4
     beta: float = 0.75
@@ -29,7 +29,7 @@ class LayerNorm(Scaled):
     torch.Size([1, 2])
     """
 
-    _shown = "{normalized_shape}, eps={eps}, elementwise_affine={elementwise_affine}, bias={bias}"
+    _layer_shown = "{normalized_shape}, eps={eps}, elementwise_affine={elementwise_affine}, bias={bias}"
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class LayerNorm(Scaled):
 class RMSNorm(Scaled):
     """x/√(mean of x² + ε) · weight over the last axes, of shape ``normalized_shape`` (Zhang and Sennrich, 2019)."""
 
-    _shown = "{normalized_shape}, eps={eps}, elementwise_affine={elementwise_affine}"
+    _layer_shown = "{normalized_shape}, eps={eps}, elementwise_affine={elementwise_affine}"
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class RMSNorm(Scaled):
 class GroupNorm(Scaled):
     """(x - mean)/√(var + ε) · weight + bias, with the mean and variance of each group of channels."""
 
-    _shown = "{num_groups}, {num_channels}, eps={eps}, affine={affine}, bias={bias}"
+    _layer_shown = "{num_groups}, {num_channels}, eps={eps}, affine={affine}, bias={bias}"
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from symgrad.nn.modules.module import Module
 class _Padding(Module):
     """What the layers share: the width at both ends of each axis, the last axis first; a number is for all of them."""
 
-    _shown = "{padding}"
+    _layer_shown = "{padding}"
 
     axes: ClassVar[int]
     mode: ClassVar[str]
@@ -26,7 +26,7 @@ class _Padding(Module):
 
 
 class _Constant(_Padding):
-    _shown = "padding={padding}, value={value}"
+    _layer_shown = "padding={padding}, value={value}"
     mode = "constant"
 
     def __init__(self, padding: Any, value: float):

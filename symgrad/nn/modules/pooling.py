@@ -21,7 +21,9 @@ class _Pool(Applied):
 
 
 class _MaxPool(_Pool):
-    _shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}, dilation={dilation}, ceil_mode={ceil_mode}"
+    _layer_shown = (
+        "kernel_size={kernel_size}, stride={stride}, padding={padding}, dilation={dilation}, ceil_mode={ceil_mode}"
+    )
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
@@ -52,7 +54,7 @@ class AvgPool1d(_Pool):
     """The mean of each window of (N, C, L)."""
 
     function = staticmethod(functional.avg_pool1d)
-    _shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
+    _layer_shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
@@ -67,7 +69,7 @@ class AvgPool1d(_Pool):
 
 
 class _AvgPool(_Pool):
-    _shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
+    _layer_shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
     kernel_size: Any
     stride: Any = None
     padding: Any = 0
@@ -89,7 +91,7 @@ class AvgPool3d(_AvgPool):
 
 
 class _LPPool(Applied):
-    _shown = "norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, ceil_mode={ceil_mode}"
+    _layer_shown = "norm_type={norm_type}, kernel_size={kernel_size}, stride={stride}, ceil_mode={ceil_mode}"
     norm_type: float
     kernel_size: Any
     stride: Any = None
@@ -115,7 +117,7 @@ class LPPool3d(_LPPool):
 
 
 class _AdaptiveMaxPool(Applied):
-    _shown = "output_size={output_size}"
+    _layer_shown = "output_size={output_size}"
     output_size: Any
     return_indices: bool = False
 
@@ -139,7 +141,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPool):
 
 
 class _AdaptiveAvgPool(Applied):
-    _shown = "output_size={output_size}"
+    _layer_shown = "output_size={output_size}"
     output_size: Any
 
 
@@ -184,7 +186,7 @@ class FractionalMaxPool3d(_FractionalMaxPool):
 class _MaxUnpool(Module):
     """The entries back at the places that a pool found them at, and zeros elsewhere."""
 
-    _shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
+    _layer_shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
 
     function: ClassVar[Any]
     axes: ClassVar[int]

@@ -39,8 +39,8 @@ class RNNBase(_Drawn):
     ``bias``, ``bias_ih_lk`` and ``bias_hh_lk``; those of the way back end in ``_reverse``.
     """
 
-    _shown = "{input_size}, {hidden_size}"
-    _usual: ClassVar[dict[str, Any]] = {
+    _layer_shown = "{input_size}, {hidden_size}"
+    _layer_usual: ClassVar[dict[str, Any]] = {
         "proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False,
     }  # fmt: skip
 
@@ -298,7 +298,7 @@ class LSTM(RNNBase):
 class RNNCellBase(_Drawn):
     """What cells share: ``weight_ih`` (gates · hidden, in), ``weight_hh`` (gates · hidden, hidden) and two biases."""
 
-    _shown, _usual = "{input_size}, {hidden_size}", {"bias": True, "nonlinearity": "tanh"}
+    _layer_shown, _layer_usual = "{input_size}, {hidden_size}", {"bias": True, "nonlinearity": "tanh"}
 
     states: ClassVar[int] = 1
 

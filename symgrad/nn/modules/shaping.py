@@ -13,7 +13,7 @@ from symgrad.nn.modules.module import Module
 class Flatten(Module):
     """Some axes as one: all but the first by default."""
 
-    _shown = "start_dim={start_dim}, end_dim={end_dim}"
+    _layer_shown = "start_dim={start_dim}, end_dim={end_dim}"
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
         super().__init__()
@@ -27,7 +27,7 @@ class Flatten(Module):
 class Unflatten(Module):
     """One axis as several, of the sizes that are told."""
 
-    _shown = "dim={dim}, unflattened_size={unflattened_size}"
+    _layer_shown = "dim={dim}, unflattened_size={unflattened_size}"
 
     def __init__(self, dim: int, unflattened_size: Any):
         super().__init__()
@@ -44,7 +44,7 @@ class Fold(Applied):
     """Adds windows up to images: (N, C Π kernel_size, L) to (N, C, *output_size)."""
 
     function = staticmethod(functional.fold)
-    _shown = (
+    _layer_shown = (
         "output_size={output_size}, kernel_size={kernel_size}, dilation={dilation}, padding={padding}, stride={stride}"
     )
     output_size: Any
@@ -58,7 +58,7 @@ class Unfold(Applied):
     """Every window of images as a column: (N, C, H, W) to (N, C Π kernel_size, L)."""
 
     function = staticmethod(functional.unfold)
-    _shown = "kernel_size={kernel_size}, dilation={dilation}, padding={padding}, stride={stride}"
+    _layer_shown = "kernel_size={kernel_size}, dilation={dilation}, padding={padding}, stride={stride}"
     kernel_size: Any
     dilation: Any = 1
     padding: Any = 0
@@ -69,7 +69,7 @@ class PixelShuffle(Applied):
     """(N, C r², H, W) to (N, C, r H, r W)."""
 
     function = staticmethod(functional.pixel_shuffle)
-    _shown = "upscale_factor={upscale_factor}"
+    _layer_shown = "upscale_factor={upscale_factor}"
     upscale_factor: int
 
 
@@ -77,7 +77,7 @@ class PixelUnshuffle(Applied):
     """(N, C, r H, r W) to (N, C r², H, W)."""
 
     function = staticmethod(functional.pixel_unshuffle)
-    _shown = "downscale_factor={downscale_factor}"
+    _layer_shown = "downscale_factor={downscale_factor}"
     downscale_factor: int
 
 
@@ -85,7 +85,7 @@ class ChannelShuffle(Applied):
     """The channels of groups, dealt out in turns."""
 
     function = staticmethod(functional.channel_shuffle)
-    _shown = "groups={groups}"
+    _layer_shown = "groups={groups}"
     groups: int
 
 

@@ -64,8 +64,8 @@ class Embedding(_Rows):
     torch.Size([2, 2, 3])
     """
 
-    _shown = "{num_embeddings}, {embedding_dim}"
-    _usual: ClassVar[dict[str, Any]] = {
+    _layer_shown = "{num_embeddings}, {embedding_dim}"
+    _layer_usual: ClassVar[dict[str, Any]] = {
         "padding_idx": None,
         "max_norm": None,
         "norm_type": 2.0,

@@ -75,12 +75,12 @@ class Keeper(Caller):
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Put what this module holds itself into a dict; classes with a state of another kind do it otherwise."""
-        for name, tensor in self._own_state():
+        for name, tensor in self.__own_state():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if type(self).get_extra_state is not Keeper.get_extra_state:
             destination[prefix + _EXTRA] = self.get_extra_state()
 
-    def _own_state(self) -> list[tuple[str, Any]]:
+    def __own_state(self) -> list[tuple[str, Any]]:
         """Parameters, then buffers that are kept, with their names."""
         both = itertools.chain(self._parameters.items(), self._buffers.items())
         return [(name, t) for name, t in both if t is not None and name not in self._non_persistent_buffers_set]
@@ -108,7 +108,7 @@ class Keeper(Caller):
         missing: list[str] = []
         unexpected: list[str] = []
         errors: list[str] = []
-        self._load(given, "", (metadata or {}, strict, assign), missing, unexpected, errors)
+        self.__load(given, "", (metadata or {}, strict, assign), missing, unexpected, errors)
         if strict:
             for what, keys in (("Unexpected", unexpected), ("Missing", missing)):
                 if keys:
@@ -118,7 +118,7 @@ class Keeper(Caller):
             raise AutogradError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}")
         return _IncompatibleKeys(missing, unexpected)
 
-    def _load(self, given: Any, prefix: str, how: Any, missing: Any, unexpected: Any, errors: list[str]) -> None:
+    def __load(self, given: Any, prefix: str, how: Any, missing: Any, unexpected: Any, errors: list[str]) -> None:
         """Load a module and those below it; what has another prefix is none of its business."""
         metadata, strict, assign = how
         local = {**metadata.get(prefix[:-1], {}), **({"assign_to_params_buffers": True} if assign else {})}
@@ -127,7 +127,7 @@ class Keeper(Caller):
             if module is not None:
                 inner = f"{prefix}{name}."
                 below = OrderedDict((key, value) for key, value in given.items() if key.startswith(inner))
-                module._load(below, inner, (metadata, strict, assign), missing, unexpected, errors)
+                module.__load(below, inner, (metadata, strict, assign), missing, unexpected, errors)
         keys = _IncompatibleKeys(missing, unexpected)
         for hook in self._load_state_dict_post_hooks.values():
             if hook(self, keys) is not None:
@@ -146,24 +146,24 @@ class Keeper(Caller):
         """Load what this module holds itself; classes with a state of another kind do it otherwise."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        for name, tensor in self._own_state():
+        for name, tensor in self.__own_state():
             key = prefix + name
             if key not in state_dict:
                 missing_keys.append(key)
-            elif problem := self._fill(name, tensor, key, state_dict[key], local_metadata):
+            elif problem := self.__fill(name, tensor, key, state_dict[key], local_metadata):
                 error_msgs.append(problem)
         if type(self).set_extra_state is not Keeper.set_extra_state:
             if prefix + _EXTRA in state_dict:
                 self.set_extra_state(state_dict[prefix + _EXTRA])
             else:
                 missing_keys.append(prefix + _EXTRA)
-        own = {prefix + name for name, _ in self._own_state()} | {prefix + _EXTRA}
+        own = {prefix + name for name, _ in self.__own_state()} | {prefix + _EXTRA}
         for key in state_dict if strict else ():
             first, dot, _ = key.removeprefix(prefix).partition(".")
             if key.startswith(prefix) and key not in own and not (dot and first in self._modules):
                 unexpected_keys.append(key)
 
-    def _fill(self, name: str, tensor: Any, key: str, value: Any, local: dict[str, Any]) -> str | None:
+    def __fill(self, name: str, tensor: Any, key: str, value: Any, local: dict[str, Any]) -> str | None:
         """Give a parameter or buffer its value from a state; returns what is wrong with that."""
         if not isinstance(value, Tensor):
             return (

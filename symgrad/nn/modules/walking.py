@@ -59,7 +59,7 @@ class Walker(Holder):
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
         """``(path, parameter)`` of all parameters, each once, or with ``recurse=False`` of its own ones alone."""
-        return self._named("_parameters", prefix, recurse, remove_duplicate)
+        return self.__named("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Any]:
         """All parameters, each once."""
@@ -69,13 +69,13 @@ class Walker(Holder):
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
         """``(path, buffer)`` of all buffers, each once."""
-        return self._named("_buffers", prefix, recurse, remove_duplicate)
+        return self.__named("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Any]:
         """All buffers, each once."""
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
-    def _named(self, shelf: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Any]]:
+    def __named(self, shelf: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Any]]:
         modules = self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]
         seen = set()
         for path, module in modules:
@@ -117,13 +117,13 @@ class Walker(Holder):
 
     def get_parameter(self, target: str) -> Any:
         """The parameter at a path such as ``"net.0.weight"``; raises ``AttributeError`` where there is none."""
-        return self._get(target, "_parameters", "an nn.Parameter")
+        return self.__get(target, "_parameters", "an nn.Parameter")
 
     def get_buffer(self, target: str) -> Any:
         """The buffer at a path; raises ``AttributeError`` where there is none."""
-        return self._get(target, "_buffers", "a buffer")
+        return self.__get(target, "_buffers", "a buffer")
 
-    def _get(self, target: str, shelf: str, what: str) -> Any:
+    def __get(self, target: str, shelf: str, what: str) -> Any:
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if not hasattr(module, name):
@@ -207,19 +207,19 @@ class Walker(Holder):
 
     def float(self) -> Self:
         """Parameters and buffers of floats are float32."""
-        return self._floats("float")
+        return self.__floats("float")
 
     def double(self) -> Self:
         """Parameters and buffers of floats are float64."""
-        return self._floats("double")
+        return self.__floats("double")
 
     def half(self) -> Self:
         """Parameters and buffers of floats are float16."""
-        return self._floats("half")
+        return self.__floats("half")
 
     def bfloat16(self) -> Self:
         """Parameters and buffers of floats are bfloat16."""
-        return self._floats("bfloat16")
+        return self.__floats("bfloat16")
 
     def cpu(self) -> Self:
         """The module itself: everything is in the memory of the CPU."""
@@ -237,7 +237,7 @@ class Walker(Holder):
         """Every tensor's values are in memory that processes share, as ``Tensor.share_memory_`` has it."""
         return self._apply(lambda tensor: tensor.share_memory_())
 
-    def _floats(self, cast: str) -> Self:
+    def __floats(self, cast: str) -> Self:
         return self._apply(lambda tensor: getattr(tensor, cast)() if tensor.is_floating_point() else tensor)
 
 
