@@ -60,12 +60,15 @@ def use() -> None:
 
 
 def may_ask(call: Any) -> None:
-    """Let ``call`` look at its arguments once there is a class that answers: in its variable ``function``."""
+    """Let ``call`` look at its arguments once there is a class that answers: in its variable ``function``.
+
+    That is told of ``call``, or of what it has as ``told``: the public function around it.
+    """
     function = variable_of(call, "function")
     own = function.cell_contents
 
     def look() -> None:
-        function.cell_contents = looking(call, own)
+        function.cell_contents = looking(getattr(call, "told", call), own)
 
     when_used(look)
 

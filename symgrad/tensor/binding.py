@@ -20,12 +20,13 @@ from symgrad.ops.torch_nodes.labels import LABELS
 from symgrad.tape import fast
 from symgrad.tape.backward.siblings import join
 from symgrad.tape.forward.carried import Carried
-from symgrad.tape.forward.dual import Dual
+from symgrad.tape.forward.dual import Dual, TensorType
 from symgrad.tape.memory.alone import PLAIN, swift, written
 from symgrad.tape.memory.inplace import inplace, reshape_inplace
 from symgrad.tape.memory.versions import storage
 from symgrad.tape.memory.views import conjugate_view, of_its_own, one_of_several, show_memory
 from symgrad.tape.misuse import FAILED, misused
+from symgrad.tape.overriding import dispatched, unasked
 from symgrad.tape.record import Recorded
 from symgrad.tape.signatures import otherwise
 from symgrad.tensor.calls import comparing, explained, method, of_two, with_out
@@ -104,6 +105,8 @@ def _inplace(function: Callable[..., Any], name: str) -> Callable[..., Any]:
                 return inplace(self, function, args, kwargs, table=True)
             return self._inplace(function, *args, **kwargs)  # the function of the same name takes duals, too
         except FAILED as error:
+            if found := unasked((self, *args), kwargs):
+                return dispatched(getattr(TensorType.tensor, name), found, (self, *args), kwargs)
             if (then := otherwise(f"Tensor.{name}", function, args, kwargs)) is not None:
                 return call(self, *then[0], **then[1])
             raise misused(f"Tensor.{name}", function, (self, *args), kwargs, error) from error.__cause__
@@ -367,8 +370,9 @@ def _method(name: str, call: Callable[..., Any], op: Any, words: dict[str, str])
     """A method, which takes arguments by torch's other ``words``; an op stays as it is, or asks its other operand."""
     if not isinstance(op, Op):
         return method(name, with_words(call, words) if words else call)
-    made = of_two(name, call) if not callable(op.vjps) and len(op.vjps) == 2 else call
-    return with_words(made, words) if words else made
+    if not callable(op.vjps) and len(op.vjps) == 2:
+        return of_two(name, call, words)
+    return with_words(call, words) if words else call
 
 
 def _of_carriers(cls: Any, name: str) -> Callable[..., Any]:

@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from symgrad.errors import SymgradError
+from symgrad.op.fronts import with_words
 from symgrad.ops.elementwise.select import where_op
 from symgrad.tape.memory.outputs import into
 from symgrad.tape.misuse import FAILED, MISUSE, misused, reworded
@@ -155,8 +156,11 @@ def method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def of_two(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of two operands that is an op as it stands, and asks the class of the other one."""
+def of_two(name: str, function: Callable[..., Any], words: dict[str, str] | None = None) -> Callable[..., Any]:
+    """A method of two operands that is an op as it stands, and asks the class of the other one.
+
+    ``words``: torch's other words for its arguments.
+    """
 
     @functools.wraps(function)
     def call(self: Any, other: Any) -> Any:
@@ -166,12 +170,14 @@ def of_two(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             found = unasked((self, other), {})
             if not found:
                 raise
-            return dispatched(call, found, (self, other), {})
+            return dispatched(told, found, (self, other), {})
 
     call.__name__ = name
+    told: Any = with_words(call, words) if words else call
+    call.told = told  # type: ignore[attr-defined]
     may_ask(call)
-    call.asks = True  # type: ignore[attr-defined]
-    return call
+    told.asks = True
+    return told  # type: ignore[no-any-return]
 
 
 def comparing(call: Callable[..., Any]) -> Callable[..., Any]:

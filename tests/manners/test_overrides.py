@@ -400,7 +400,25 @@ def test_where_the_library_stands_in_for_torch(monkeypatch):
     assert type(Length([1.0]) + 1) is Length
 
 
-@pytest.mark.parametrize("name", ["add", "mul", "multiply", "eq", "less", "maximum", "sum", "all"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "add",
+        "mul",
+        "multiply",
+        "eq",
+        "less",
+        "maximum",
+        "sum",
+        "all",
+        "add_",
+        "multiply_",
+        "div_",
+        "clamp_",
+        "atan2_",
+        "copy_",
+    ],
+)
 def test_methods_tell_objects_that_are_no_tensors_their_names(t, name):
     class Answering:
         @classmethod
