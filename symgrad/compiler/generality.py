@@ -198,13 +198,34 @@ def beside_constants(function: Callable[..., Any], args: Sequence[Any], found: T
     """
     moves, mixed = _moves(found)[0], {s for c in found.constants for s in c.shape}
     free = {s: n for s, n in moves.items() if s in mixed and _trace_at(function, args, found, {s: n}) is not None}
-    other = _trace_at(function, args, found, _followed(found, free)) if free else None
+    return (_elsewhere(function, args, found, free) if free else None) or found
+
+
+def beside_numbers(function: Callable[..., Any], args: Sequence[Any], found: Trace) -> Trace | None:
+    """The trace at other sizes where it holds for more than those: one of the example is a user's number by chance.
+
+    The three largest of three entries look like all of them.
+    """
+    first, second = _moves(found)
+    other = _elsewhere(function, args, found, first) if first else None
+    again = None if other is None else _trace_at(function, args, found, _followed(found, second))
+    if other is None or again is None or not _same_terms(other, again):
+        return None
+    fixed, grown = fixed_sizes(function, args, other)
+    return None if fixed or grown else other
+
+
+def _elsewhere(
+    function: Callable[..., Any], args: Sequence[Any], found: Trace, moved: Mapping[str, int]
+) -> Trace | None:
+    """The trace at other sizes, if its program gives what the function does at those of the example as well."""
+    other = _trace_at(function, args, found, _followed(found, moved))
     if other is None or other.guards or found.guards or not _same_constants(found, other):
-        return found
+        return None
     pairs = zip(other.inputs, found.inputs, strict=True)
     sizes = {s: n for i, j in pairs for s, n in zip(i.shape, np.shape(j.value), strict=True) if isinstance(s, str)}
     there = _trace_at(function, args, other, sizes) if holds_at(other, sizes) else None
-    return other if there is not None and _agrees(other, there) else found
+    return other if there is not None and _agrees(other, there) else None
 
 
 def _same_constants(a: Trace, b: Trace) -> bool:

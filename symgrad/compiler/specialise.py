@@ -22,6 +22,7 @@ from symgrad.compiler.cost import Cost
 from symgrad.compiler.generality import (
     apart,
     beside_constants,
+    beside_numbers,
     filled,
     fixed_sizes,
     guarded,
@@ -345,6 +346,7 @@ class Specialised:
                 whole = guarded(self.function, variant.example, found)
                 return program if whole is traced else build(whole, name, stable=self.stable)
             joined = with_sizes(self.function, variant.example, found) if sizes else None
+            joined = joined or (beside_numbers(self.function, variant.example, found) if sizes else None)
             if joined is not None:
                 return build(guarded(self.function, variant.example, joined), name, stable=self.stable)
             args = filled(variant.example, [i.value for i in found.inputs])

@@ -215,6 +215,12 @@ def _reshape(a: Any, /, shape: Any, order: str = "C", **rest: Any) -> Any:
     return a.reshape(sizes)
 
 
+def _tile(A: Any, reps: Any) -> Any:
+    """As often as counts say, which may be sizes; missing ones are 1."""
+    counts = tuple(reps) if np.ndim(reps) else (reps,)
+    return A.repeat((1,) * (A.ndim - len(counts)) + counts)
+
+
 def _turned(a: Any) -> Any:
     """The axes in the opposite order."""
     return a.permute(tuple(range(a.ndim))[::-1])
@@ -397,7 +403,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.squeeze: _squeeze,
     np.broadcast_to: lambda array, shape, subok=False: array.expand(shape),
     np.flip: _flip,
-    np.tile: lambda A, reps: A.repeat((1,) * (A.ndim - np.size(reps)) + tuple(np.atleast_1d(reps).tolist())),
+    np.tile: _tile,
     np.where: _where,
     np.clip: _clip,
     np.dot: _dot,

@@ -10,6 +10,7 @@ import numpy as np
 
 from symgrad.errors import ArgumentError
 from symgrad.interop.functions import bare, front_of, glanced, tensor, unsupported
+from symgrad.op import as_size, fixed
 from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.shapes.shaping import axis_of
 from symgrad.tape.modes import no_grad
@@ -131,7 +132,8 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     array = tensor(array)
-    widths = np.broadcast_to(pad_width, (array.ndim, 2))
+    given = np.broadcast_to(np.asarray(pad_width, object), (array.ndim, 2))
+    widths = np.array([[int(fixed(w)) for w in pair] for pair in given]) if mode != "constant" else given
     if mode in ("edge", "reflect", "symmetric", "wrap") and options.get("reflect_type", "even") == "even":
         for k, width in enumerate(widths):
             if any(width):
@@ -140,7 +142,7 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
     if mode == "constant" and not set(options) - {"constant_values"}:
         value = options.get("constant_values", 0)
         if not np.ndim(value):
-            pairs = [int(w) for pair in widths[::-1] for w in pair]
+            pairs = [as_size(w) for pair in widths[::-1] for w in pair]
             return SPACES["nn.functional"]["pad"](array, pairs, value=value)
         return _edged(array, widths, lambda _, k, end: _pairs(value, array.ndim)[k][end])
     if mode in _STATISTICS and not options:
@@ -192,9 +194,10 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
         a, v = v, a
     if mode not in ("full", "same", "valid"):
         raise ArgumentError(f"np.convolve: mode is full, same or valid, not {mode!r}.")
-    wide = 0 if mode == "valid" else len(v) - 1
-    out = SPACES["nn.functional"]["pad"](a, [wide, wide]).unfold(0, len(v), 1) @ front_of("flip")(v, (0,))
-    return out if mode != "same" else out[(len(v) - 1) // 2 : (len(v) - 1) // 2 + len(a)]
+    rows, taps = a.shape[0], v.shape[0]
+    wide = 0 if mode == "valid" else taps - 1
+    out = SPACES["nn.functional"]["pad"](a, [wide, wide]).unfold(0, taps, 1) @ front_of("flip")(v, (0,))
+    return out if mode != "same" else out[(taps - 1) // 2 : (taps - 1) // 2 + rows]
 
 
 def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:

@@ -93,11 +93,13 @@ def lengths(shape: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def as_size(size: Any) -> Any:
-    """A size as an int: with its mark, if it is a length or one that a user took from a tensor as it is.
+    """A size as an int: with its mark, if it is a length or one that a user took from a tensor, as it is or halved.
 
-    What is made of sizes is a number, which a program holds for.
+    What is made of sizes in a way that formulas do not write is a number, which a program holds for.
     """
-    return size if size.__class__ is Length or not getattr(size, "steps", True) else int(fixed(size))
+    if size.__class__ is Length:
+        return size
+    return size.kept() if hasattr(size, "kept") else int(fixed(size))
 
 
 def length_of(x: Any, axis: int) -> Any:

@@ -10,7 +10,19 @@ import numpy as np
 
 from symgrad.dtypes import get_default_dtype
 from symgrad.errors import ArgumentError, ShapeError
-from symgrad.op import Op, fixed, front, is_complex, known_as, length_of, of_this_length, primitive, sampling, shape_of
+from symgrad.op import (
+    Op,
+    as_size,
+    fixed,
+    front,
+    is_complex,
+    known_as,
+    length_of,
+    of_this_length,
+    primitive,
+    sampling,
+    shape_of,
+)
 from symgrad.ops.calls.naming import within
 from symgrad.ops.calls.still import glanced
 from symgrad.ops.elementwise.complex import complex_of, conj, real
@@ -19,7 +31,7 @@ from symgrad.ops.reductions.sums import cast
 from symgrad.ops.rules import work
 from symgrad.ops.rules.refusals import kind_of
 from symgrad.ops.shapes.joining import cat, narrow
-from symgrad.ops.shapes.padding import pad, pad_axes
+from symgrad.ops.shapes.padding import pad, pad_axes, width_of
 from symgrad.ops.shapes.rearrange import roll
 from symgrad.ops.shapes.shaping import axis_of, flip, in_rows, reshape, squeeze, transpose, unsqueeze
 from symgrad.precision import digits
@@ -85,10 +97,12 @@ def _sized(x: Any, sizes: Sequence[int | None], dims: Sequence[int]) -> Any:
             if size < 1:
                 raise ShapeError(f"Invalid number of data points ({size}) specified")
             have = length_of(x, dim)
-            if size < have:
-                x = narrow(x, dim, 0, *of_this_length(x, dim, [operator.index(size)]))
+            if size >= have:
+                change[dim] = (0, width_of(size - have))
+            elif hasattr(size, "kept"):
+                x = narrow(x, dim, 0, as_size(size))
             else:
-                change[dim] = (0, fixed(size - have))
+                x = narrow(x, dim, 0, *of_this_length(x, dim, [operator.index(size)]))
     return pad_axes(x, change) if change else x
 
 

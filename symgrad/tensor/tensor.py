@@ -356,7 +356,7 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
             origin, index = index.edge(), index._value
         first, chosen, places = read_index(self, index)
         if first is not None:
-            getitem(self, first)[chosen] = value
+            first[chosen] = value
             return
         chosen.origin = origin
         if chosen.fancy:

@@ -44,7 +44,7 @@ def halves(x):
 
 FIXED = {
     "a loop": rows,
-    "reshape": lambda x: x.reshape(2, -1).prod(0).sum(),
+    "remainders": lambda x: x[: x.shape[0] % 4].prod(0).sum(),
     "no simple rule": lambda x: (x * x).sum() * math.sin(len(x)),
     "a condition that C asks": lambda x: (x * x).sum() * (2 if math.sqrt(len(x)) > 3 else 3),
 }

@@ -37,6 +37,7 @@ def _order(
     samples: list[Any],
     refuses: Any = "c",
     infer: Any = lambda shape, **_: shape,
+    size_params: tuple[str, ...] | None = None,
     **example: Any,
 ) -> Any:
     return primitive(
@@ -44,6 +45,7 @@ def _order(
         kernel,
         (None,),
         infer=infer,
+        size_params=size_params,
         result=lambda *_, **__: _LONG,
         refuses=refuses,
         digits="order",
@@ -67,6 +69,7 @@ argkth_op = _order(
     kernels.argkth,
     "The place of the k-th smallest entry of an axis, which stays with size 1; nan counts as largest.",
     infer=lambda shape, dim, k: (*shape[:dim], 1, *shape[dim + 1 :]),
+    size_params=("k",),
     k=2,
     samples=sampling.along(k=2),
 )
@@ -82,6 +85,7 @@ argtop_op = _order(
     kernels.argtop,
     "The places of the k largest or smallest entries of an axis, in order; nan counts as largest.",
     infer=lambda shape, dim, k, largest: (*shape[:dim], k, *shape[dim + 1 :]),
+    size_params=("k",),
     k=2,
     largest=True,
     samples=sampling.along(k=2, largest=True),

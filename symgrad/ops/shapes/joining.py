@@ -87,6 +87,17 @@ def _with_part(whole: Any, part: Any, dim: int, at: int | slice) -> Any:
     return index_put_op(whole, part, index=Index((*(slice(None),) * dim, at)))
 
 
+def _with_range(whole: Any, part: Any, dim: int, start: int, length: int) -> Any:
+    """A whole with another part in a range; between sizes it is joined of three parts, which have sizes, too."""
+    if {start.__class__, length.__class__} == {int}:
+        return _with_part(whole, part, dim, slice(start, start + length))
+    end = start + length
+    before = [narrow_op(whole, dim=dim, start=0, length=start)] if start.__class__ is not int or start else []
+    rest = length_of(whole, dim) - end
+    behind = [narrow_op(whole, dim=dim, start=end, length=rest)]
+    return concat_op(*before, part, *behind, dim=dim)
+
+
 def _slice_text(start: Any, length: Any) -> str:
     """A range as a slice; sizes come as texts."""
     start, length = str(start), str(length)
@@ -111,9 +122,7 @@ narrow_op: Op = primitive(
     node="Slice",
     code=lambda x, dim, start, length: f"{closed(x)}[{':, ' * dim}{_slice_text(start, length)}]",
     view=True,
-    put_back=lambda whole, part, dim, start, length: _with_part(
-        whole, part, dim, slice(int(start), int(start) + int(length))
-    ),
+    put_back=lambda whole, part, dim, start, length: _with_range(whole, part, dim, start, length),
     example=("vector", {"dim": 0, "start": 1, "length": 1}),
     along=True,
     samples=[

@@ -7,12 +7,12 @@ from typing import Any
 
 from symgrad import kernels
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedMode
-from symgrad.op import Op, fixed, front, length_of, primitive, sampling, shape_of
+from symgrad.op import Op, as_size, fixed, front, length_of, primitive, sampling, shape_of
 from symgrad.ops.calls.naming import within
 from symgrad.ops.elementwise.arithmetic import clone
 from symgrad.ops.elementwise.select import placed
 from symgrad.ops.reductions.wide import rounded_once
-from symgrad.ops.shapes.joining import cat, narrow, narrow_op
+from symgrad.ops.shapes.joining import cat, embed_op, narrow, narrow_op
 from symgrad.ops.shapes.shaping import flip, owned, spread
 
 
@@ -63,6 +63,9 @@ def pad_axes(x: Any, widths: dict[int, tuple[int, int]], value: Any = 0) -> Any:
                     f"size {shape_of(x)[axis]} has."
                 )
             x = narrow(x, axis, max(-before, 0), left)
+        elif value == 0 and {before.__class__, after.__class__} != {int}:
+            x = embed_op(x, dim=axis, start=before, size=before + length_of(x, axis) + after)
+            continue
         grown[axis] = (max(before, 0), max(after, 0))
     if not any(map(any, grown)):
         return x
@@ -78,7 +81,13 @@ def _widths(pad: Sequence[int], ndim: int) -> dict[int, tuple[int, int]]:
             "Padding length should be less than or equal to two times the input dimension but got padding length "
             f"{len(pad)} and input of dimension {ndim}"
         )
-    return {ndim - 1 - k: (int(fixed(pad[2 * k])), int(fixed(pad[2 * k + 1]))) for k in range(len(pad) // 2)}
+    return {ndim - 1 - k: (width_of(pad[2 * k]), width_of(pad[2 * k + 1])) for k in range(len(pad) // 2)}
+
+
+def width_of(given: Any) -> Any:
+    """A width as a size, where sizes tell it and it is one at other sizes, too; else as a number."""
+    width = as_size(given)
+    return int(fixed(width)) if hasattr(width, "is_behind") and width.is_behind() else width
 
 
 @front("constant_pad_nd", op=pad_op, method=False)

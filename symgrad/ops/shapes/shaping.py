@@ -99,7 +99,7 @@ def resolve_shape(old: tuple[Any, ...], sizes: Sequence[Any]) -> tuple[int, ...]
     if sizes.__class__ is tuple and _settled(sizes) and math.prod(sizes) == total:
         return sizes
     made = [as_size(s) for s in sizes]
-    new = [int(s) for s in made]
+    new = [int.__int__(s) for s in made]
     if new.count(-1) == 1:
         rest = -math.prod(new)
         if rest and total % rest == 0:
@@ -478,4 +478,4 @@ def repeat(input: Any, *repeats: Any) -> Any:
     old = (1,) * (len(counts) - len(old)) + tuple(old)
     pairs = tuple(s for pair in zip(counts, old, strict=True) for s in pair)
     wide = spread(reshape(input, *(s for n in old for s in (1, n))), pairs)
-    return reshape(wide, *(n if c == 1 else c * n for c, n in zip(counts, old, strict=True)))
+    return reshape(wide, *(n if c.__class__ is int and c == 1 else c * n for c, n in zip(counts, old, strict=True)))

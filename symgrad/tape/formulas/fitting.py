@@ -143,7 +143,17 @@ def least_lengths(reading: Reading) -> list[tuple[str, int]]:
     found: dict[tuple[str, int], None] = {}
     for term in postorder([*reading.terms.values(), *reading.cut]):
         index = term.params.get("index")
-        if isinstance(index, Index) and term.args:
+        if term.op.name == "narrow":
+            found |= dict.fromkeys(_least_of_range(term))
+        elif isinstance(index, Index) and term.args:
             whole = term.args[0] if term.op.name == "getitem" else term  # which parts are taken of, or put into
             found |= dict.fromkeys(least_sizes(whole.shape, index))
     return list(found)
+
+
+def _least_of_range(term: Term) -> list[tuple[str, int]]:
+    """How long the axis must be of which ``narrow`` takes a range of plain numbers: a slice would be shorter."""
+    dim, start, length = (term.params[key] for key in ("dim", "start", "length"))
+    whole = term.args[0].shape[dim]
+    known = isinstance(whole, str) and start.__class__ is int and length.__class__ is int
+    return [(whole, start + length)] if known and start + length > 0 else []

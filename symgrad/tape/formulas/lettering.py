@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -256,15 +257,30 @@ class Lettering:
                 out.append(self._kept(functools.reduce(product_size, sizes), targets[0]))
                 continue
             known_sizes = [size for size in sizes if size is not None]
-            made = [
-                n if self._is_left(n, targets, known_sizes) else self._number_of(n) or self._letter(n) or n
-                for n in targets
-            ]
+            made = [n if self._is_left(n, targets, known_sizes) else self._target(n) for n in targets]
+            if self.strict and letters:
+                made = self._with_rest(made, targets, known_sizes)
             given = self.recorded and any(n.__class__ is int for n in targets)
-            if (given or chance) and letters and not self._fill(made, known_sizes):
+            written = any(n.__class__ is str and not n.isalnum() for n in made)
+            if (given or chance or written) and letters and not self._fill(made, known_sizes):
                 raise ShapeError(f"entries of {sizes} are no longer those of {made} at other sizes")
             out += made
         return tuple(out)
+
+    def _target(self, n: int) -> Any:
+        """A size that axes are given which others are made into."""
+        if self.strict and n.__class__ is Size and n.steps and is_written(n):
+            return self.written(n)
+        return self._number_of(n) or self._letter(n) or n
+
+    def _with_rest(self, made: Sequence[Any], targets: Sequence[int], sizes: Sequence[Any]) -> list[Any]:
+        """The sizes of axes with a share of all entries where -1 stands beside numbers, unless they fill them."""
+        rest = [k for k, n in enumerate(targets) if n.__class__ is Rest]
+        others = [n for k, n in enumerate(made) if k not in rest]
+        if len(rest) != 1 or any(n.__class__ is str for n in others) or self._fill(made, sizes):
+            return list(made)
+        share = self._divided(functools.reduce(product_size, sizes, 1), math.prod(others), True)
+        return [share if k in rest else n for k, n in enumerate(made)]
 
     def _is_left(self, n: int, targets: Sequence[int], sizes: Sequence[Any]) -> bool:
         """Whether what -1 stood for is as long as an axis by chance: it would not fill the others at other sizes."""

@@ -435,19 +435,26 @@ class Reading(Lettering):
 
     def params(self, node: Node) -> dict[str, Any]:
         """Static parameters with sizes as letters."""
-        params = node.params or {}
-        made = {key: value for key, value in params.items() if value.__class__ is Size and value.steps}
-        if made:  # what was made of sizes is a number in formulas; who compiles them asks the node
-            params = {key: int.__int__(v) if key in made else v for key, v in params.items()}
+        given = node.params or {}
+        # What was made of sizes is a number in formulas; who compiles them asks the node.
+        params = {key: _without_steps(value) for key, value in given.items()}
         if not node.op.size_params:
             return params
         out = dict(params)
-        given = {**params, **made} if self.strict else params
         arrays = [(a.raw_shape, self[a].shape) if hasattr(a, "raw_shape") else ((), ()) for a in node.args]
         for key in node.op.size_params:
-            if not self.strict or key not in made or is_written(made[key]):
+            if not self.strict:
+                out[key] = self.sizes_given(node.op.name, arrays, params, key)
+            elif given[key].__class__ is not Size or is_written(given[key]):
                 out[key] = self.sizes_given(node.op.name, arrays, given, key)
         return out
+
+
+def _without_steps(value: Any) -> Any:
+    """A parameter with numbers for what was made of sizes, and sizes that are no more than that as they are."""
+    if value.__class__ is tuple:
+        return tuple(map(_without_steps, value))
+    return int.__int__(value) if value.__class__ is Size and value.steps else value
 
 
 def _slice_of(node: Node) -> Index | None:

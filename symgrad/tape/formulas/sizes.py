@@ -31,7 +31,6 @@ from symgrad.tape.watching.taken import is_shown
 
 LONGEST = 8
 """Steps of arithmetic that a number remembers, with those of the numbers it met; after more of them it is plain."""
-
 FEW = 16
 """Entries of constants up to which they may be numbers that a program made of sizes, ``tensor([1.0 / n])``."""
 
@@ -55,7 +54,6 @@ IN_PYTHON = {"neg": "(-{})", **{name: f"({{}} {sign} {{}})" for name, sign in _S
 
 SHARE = "share"
 """The step that divides a size where nothing is left."""
-
 TURNED = "turned "
 """What stands before the name of a step of which the number made of sizes is the second operand."""
 
@@ -89,7 +87,6 @@ _LOCK = threading.Lock()
 _LENGTH = len
 _COUNT = [0]
 """How many runs are watched in all threads."""
-
 
 _MEASURED: dict[int, Any] = {}
 """Tensors, and nodes of such, whose ``len`` was asked while nobody watched: Python makes a plain number of it.
@@ -211,22 +208,20 @@ def _fixed_in(nodes: Sequence[Any]) -> Iterator[Any]:
     for node in nodes:
         for key, value in (node.params or {}).items():
             lettered = key in (node.op.size_params or ())
-            rest = [] if lettered and value.__class__ is Size and is_written(value) else [value]
-            while rest:
-                item = rest.pop()
+            rest = [value]
+            for item in rest:
                 if item.__class__ is tuple:
                     rest += item
-                elif isinstance(item, _Made) and (item.steps or not lettered):
+                elif isinstance(item, _Made) and not (lettered and item.__class__ is Size and is_written(item)):
                     yield item
 
 
 def is_written(made: Size) -> bool:
     """Whether formulas write how a size is made of others: ``n // 2``, ``n - m``, but not ``n % 2``."""
     for name, other in made.steps:
-        if name in ("floor_divide", SHARE):
-            written = other.__class__ is int and other > 0
-        else:
-            written = other.__class__ is int or (other.__class__ is Size and is_written(other))
+        whole = other.__class__ is int
+        divides = name in ("floor_divide", SHARE)
+        written = whole and other > 0 if divides else whole or (other.__class__ is Size and is_written(other))
         if not written or name.removeprefix(TURNED) not in ("add", "sub", "mul", "floor_divide", SHARE):
             return False
     return True
@@ -540,6 +535,10 @@ class Size(_Made, int):  # type: ignore[misc]  # rounding is noted
         """The number, noted as asked for."""
         as_number(self)
         return int.__int__(self)
+
+    def kept(self) -> int:
+        """Itself where formulas write how it is made, else the number."""
+        return self if is_written(self) else self.fixed()
 
     def is_behind(self) -> bool:
         """Whether it is below 0, as a place counted from the end is; noted where other sizes may change that."""

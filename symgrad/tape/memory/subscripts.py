@@ -49,12 +49,16 @@ def part_of(x: Any, index: Any) -> Any:
 def read_index(x: Any, index: Any) -> tuple[Any, Any, tuple[Any, ...]]:
     """What stands left of ``x[index] =``: None, the index with holes, and the operands that were there.
 
-    Or the integers that torch takes first, and the arrays that place axes in what these leave (:func:`parted`).
+    Or the part that is taken first, and the index of what to write in it: behind the integers that torch takes first
+    stand arrays that place axes (:func:`parted`), and slices between sizes are parts of their own.
     """
     if _is_static(index) and x._value.ndim:
         return None, Index(index), ()
+    cuts = _cuts(x.raw_shape, index)
+    if cuts is not None:
+        return _cut(x, cuts), Ellipsis, ()
     first, rest = parted(plain_index(x, index))
-    return (None, *static_index(rest).parted()) if first is None else (first, rest, ())
+    return (None, *static_index(rest).parted()) if first is None else (getitem(x, first), rest, ())
 
 
 def set_number(x: Any, index: Any, value: Any) -> bool:
