@@ -152,12 +152,12 @@ def _recorded(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return record.recorded(cls, folded_op(name), made._value, edges, values, {"call": call}, mask)
 
 
-_FEW = 1 << 16
-"""Bytes of arguments up to which the first run is kept."""
+_FEW, _HELD = 1 << 12, 1 << 13
+"""Bytes of arguments up to which the first run is recorded, and of what it may hold then to be kept."""
 
 
 def _kept(call: Call, values: Sequence[Any]) -> Any:
-    """The result of a first run that is kept with the call; None where it is not, or something is wrong with it."""
+    """The result of a first run that was recorded; None where it was not, or something is wrong with it."""
     if MODE.inferred or stepped_aside() or sum([value.nbytes for value in values]) > _FEW:
         return None
     try:
@@ -166,8 +166,23 @@ def _kept(call: Call, values: Sequence[Any]) -> Any:
         return None
     if made._node.__class__ is not Node or not made._requires_grad:
         return None
-    call.first = leaves, made
+    if _held(made._node) <= _HELD:
+        call.first = leaves, made
     return made
+
+
+def _held(node: Node) -> int:
+    """Bytes of the arrays that a small graph saves."""
+    stack, seen = [node], {id(node)}
+    arrays: dict[int, int] = {}
+    while stack:
+        node = stack.pop()
+        arrays.update((id(value), getattr(value, "nbytes", 0)) for value in node.saved)
+        for arg in node.args:
+            if arg.__class__ is Node and id(arg) not in seen:
+                seen.add(id(arg))
+                stack.append(arg)
+    return sum(arrays.values())
 
 
 RECORDER.append(_recorded)

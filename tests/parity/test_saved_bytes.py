@@ -227,6 +227,9 @@ def kept_here(program) -> int:
             continue
         seen.add(id(node))
         stack.extend(node.args)
+        first = getattr((node.params or {}).get("call"), "first", None)
+        if first is not None:  # the recorded run of a folded function that is kept for backward
+            stack.append(first[1]._node)
         for array in (*arrays_in(node.saved), *arrays_in(tuple((node.params or {}).values()))):
             owner = storage(array)
             held[id(owner)] = owner
