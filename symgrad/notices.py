@@ -70,16 +70,8 @@ _OURS: dict[str, bool] = {}
 """Whether a file is the library's, for those that were met."""
 
 
-def lend(file: str) -> None:
-    """Count a file that the library runs as its own among its files: notices are not about its lines."""
-    _OURS[file] = True
-
-
-def _is_ours(file: str) -> bool:
-    ours = _OURS.get(file)
-    if ours is None:
-        ours = _OURS[file] = file.startswith(_PACKAGE)
-    return ours
+BORROWED: set[str] = set()
+"""Files that the library runs as its own: notices are not about their lines."""
 
 
 def users_line() -> tuple[Any, int] | None:
@@ -94,7 +86,9 @@ def users_frame() -> Any:
     while frame is not None:
         file = frame.f_code.co_filename
         ours = _OURS.get(file)
-        if not (_is_ours(file) if ours is None else ours):
+        if ours is None:
+            ours = _OURS[file] = file.startswith(_PACKAGE)
+        if not ours:
             break
         frame = frame.f_back
     return frame
@@ -120,7 +114,7 @@ def notice(words: str, category: type[Warning] = UserWarning) -> None:
     this is old
     """
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and _is_ours(frame.f_code.co_filename):
+    while frame.f_back is not None and ((file := frame.f_code.co_filename).startswith(_PACKAGE) or file in BORROWED):
         level, frame = level + 1, frame.f_back
     warnings.warn(words, category, stacklevel=level)
 

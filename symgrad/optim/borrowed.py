@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.notices import lend
+from symgrad.notices import BORROWED
 from symgrad.optim.optimizer import Optimizer
 from symgrad.stand_in import stand_in
 
@@ -97,7 +97,7 @@ def _run(name: str, module: ModuleType) -> None:
     package, file = path.is_dir(), path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     if folder is None or not file.is_file():
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-    lend(str(file))
+    BORROWED.add(str(file))
     parent, _, last = name.rpartition(".")
     module.__file__, module.__package__ = str(file), name if package else parent
     module.__dict__["__builtins__"] = {**vars(builtins), "__import__": _importing}
@@ -150,11 +150,13 @@ def _importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any
     return module if fromlist else _TORCH
 
 
-class _Torch(ModuleType):
+class _Torch(type(stand_in("torch"))):  # type: ignore[misc]
     """``torch``, for its optimisers: the stand-in, with the modules that are read."""
 
-    def __getattr__(self, name: str) -> Any:
-        return _read(f"torch.{name}") if f"torch.{name}" in _FILES else getattr(_OURS, name)
+    @property
+    def optim(self) -> ModuleType:
+        """The module that is read from torch's files."""
+        return _read("torch.optim")
 
     @staticmethod
     def _disable_dynamo(function: Callable[..., Any] | None = None, recursive: bool = True) -> Callable[..., Any]:
@@ -163,5 +165,4 @@ class _Torch(ModuleType):
 
 
 _room = functools.cache(stand_in)  # steps import some again and again
-_OURS = stand_in("torch")
 _TORCH = _Torch("torch")

@@ -31,12 +31,14 @@ def in_turn(a: Any) -> Any:
         return a[0]
     if a.size < 8 * count:
         return np.add.accumulate(a)[-1].copy()  # not the last row of a larger array
-    hop = a.strides[0]
     # NumPy adds along the shortest stride by pairs, and in turn along any other.
-    beside = a.flags.c_contiguous or any(
-        0 < step < hop and size > 1 for step, size in zip(a.strides[1:], a.shape[1:], strict=True)
-    )
-    return np.add.reduce(a if beside else np.ascontiguousarray(a))
+    if a.flags.c_contiguous:
+        return np.add.reduce(a)
+    hop, *steps = a.strides
+    for step, size in zip(steps, a.shape[1:], strict=True):
+        if 0 < step < hop and size > 1:
+            return np.add.reduce(a)
+    return np.add.reduce(np.ascontiguousarray(a))
 
 
 def _cascade(a: Any) -> Any:
@@ -172,7 +174,7 @@ def _way(shape: tuple[int, ...], strides: tuple[int, ...], dim: tuple[int, ...],
 def total(x: Any, dim: tuple[int, ...], keepdim: bool = False) -> Any:
     """The sum over axes in torch's order."""
     if math.prod([x.shape[k] for k in dim]) < PARTS or not x.size:
-        return np.sum(x, dim, keepdims=keepdim)
+        return x.sum(dim, keepdims=keepdim)
     way = _way(x.shape, x.strides, dim, keepdim, x.itemsize)
     sums = way.along(way.view(x))
     if way.reduced > 1:
@@ -189,7 +191,7 @@ def _in_rows(x: Any, count: int) -> Any:
 
 def mean(x: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     """The sum in torch's order over the number of entries."""
-    return total(x, dim, keepdim) / np.float32(math.prod(x.shape[k] for k in dim))
+    return total(x, dim, keepdim) / np.float32(math.prod([x.shape[k] for k in dim]))
 
 
 def var(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
@@ -204,13 +206,13 @@ def std(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
 
 def _variance(x: Any, dim: tuple[int, ...], correction: float, keepdim: bool) -> Any:
     """The variance in double precision, in which the mean of equal entries is exact: all is done in one array."""
-    count = math.prod(x.shape[k] for k in dim)
+    count = math.prod([x.shape[k] for k in dim])
     if x.dtype.kind == "c" or count <= max(correction, 0):
         return kernels.var(x.astype(np.result_type(x, np.float64)), dim, correction, keepdim)
     d = x.astype(np.float64)
     d -= np.add.reduce(d, dim, keepdims=True) / count
     d *= d
-    return np.sum(d, dim, keepdims=keepdim) / (count - correction)
+    return d.sum(dim, keepdims=keepdim) / (count - correction)
 
 
 def summed(x: Any, axes: Any = None) -> Any:
