@@ -15,16 +15,20 @@ import numpy as np
 from symgrad.check.mending.places import other_places
 from symgrad.check.mending.routines import Routine
 from symgrad.check.mending.spots import (
+    REDUCING,
     TIGHT,
     Edit,
     Spot,
     bare_words,
     called,
     enclosed,
+    index_words,
     is_call,
     is_factor,
+    is_of_matmul,
     is_operand,
     is_term,
+    placed,
     spots_of,
     words_of,
 )
@@ -58,7 +62,7 @@ def edits(routine: Routine, spots: Sequence[Spot], likely: bool) -> Iterator[Edi
     names, every = list(held_data(routine)), list(spots_of(routine))
     parts = _parts(
         [s.node for s in every if isinstance(s.node, ast.Subscript)],
-        [node.slice for node in ast.walk(routine.tree) if isinstance(node, ast.Subscript)],
+        [index_words(node) for node in ast.walk(routine.tree) if isinstance(node, ast.Subscript)],
     )
     numbers = list({s.words: s for s in every if _is_number(s.node)})[:MOST_PARTS]
     longer = list({s.words: s for s in every if isinstance(s.node, ast.BinOp)}.values())
@@ -81,10 +85,10 @@ def edits(routine: Routine, spots: Sequence[Spot], likely: bool) -> Iterator[Edi
         )  # fmt: skip
 
 
-def _parts(read: Sequence[Any], places: Sequence[Any]) -> list[str]:
+def _parts(read: Sequence[Any], places: Sequence[str]) -> list[str]:
     """The entries and parts of arrays that a text reads, then the same arrays at the other places of the text."""
     own = sorted({ast.unparse(node) for node in read}, key=len)
-    arrays, at = ([*dict.fromkeys(map(ast.unparse, nodes))] for nodes in ([n.value for n in read], places))
+    arrays, at = dict.fromkeys(ast.unparse(n.value) for n in read), dict.fromkeys(places)
     others = [f"{array}[{place}]" for array in arrays for place in at if len(place) < LONGEST_TERM]
     return list(dict.fromkeys([*own, *others]))[:MOST_PARTS]
 
@@ -97,7 +101,7 @@ def _of_spots(
         for spot in spots:
             for words in propose(spot, names):
                 if words != spot.words:
-                    yield Edit(spot.start, spot.end, words)
+                    yield placed(spot, words)
 
 
 def _swapped(text: str, spots: Sequence[Spot]) -> Iterator[Edit]:
@@ -261,7 +265,9 @@ def _of_two(spot: Spot, node: ast.BinOp) -> Iterator[str]:
         yield f"{b} @ {a}"
         yield f"{a} * {b}"
     yield a
-    if not isinstance(node.op, (ast.Div, ast.Pow)):
+    if isinstance(node.op, ast.Div):
+        yield f"{b} / {a}"
+    elif not isinstance(node.op, ast.Pow):
         yield b
     if isinstance(node.op, ast.Mult):
         yield f"{a} @ {b}"
@@ -289,8 +295,13 @@ def _is_number(node: Any) -> bool:
 
 
 def _thresholds(spot: Spot, names: Names) -> Iterator[str]:
-    """A variable, or minus one, in the place of the number that something is compared with: a margin, a bound."""
+    """A variable, or minus one, in the place of the number that something is compared with, a margin or a bound.
+
+    Or the square or the root of what is there, as distances and their squares are mixed up.
+    """
     above = spot.above
+    if isinstance(above, ast.Compare) and isinstance(spot.node, (ast.Name, ast.Attribute)):
+        yield from (f"{spot.words}**2", f"np.sqrt({spot.words})")
     bound = isinstance(above, ast.Call) and called(above) in _BOUNDING and spot.node in above.args
     if _is_number(spot.node) and (isinstance(above, ast.Compare) or bound):
         for text, held in names:
@@ -312,12 +323,16 @@ def _numbers(spot: Spot, names: Names, numbers: Sequence[str]) -> Iterator[str]:
         if isinstance(value, int):
             yield from (str(value + 1), f"{value - 1}")
         if not isinstance(spot.above, ast.UnaryOp):  # x[-0] is read as the last one
-            yield "0"
-        yield from (f"{2 * value}", f"{value / 2:g}", f"-{value}", *numbers)
+            yield from ("0", f"-{value}")
+        yield from (f"{2 * value}", f"{value / 2:g}", *numbers)
         yield from (text for text, held in names if np.ndim(held) == 0)
 
 
-def _constants(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
+def _is_square(value: Any) -> bool:
+    return np.ndim(value) == 2 and np.shape(value)[0] == np.shape(value)[1]
+
+
+def _constants(spot: Spot, names: Names) -> Iterator[str]:
     """Powers, and factors 2, 1/2 and others that were forgotten."""
     node = spot.node
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and words_of(spot, node.left) == "2":
@@ -329,6 +344,8 @@ def _constants(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
         if isinstance(node.left, ast.BinOp) and isinstance(node.left.op, (ast.Add, ast.Sub)):  # (1 - t)**2 for 1 - t**2
             sign = "+" if isinstance(node.left.op, ast.Add) else "-"
             yield f"({words_of(spot, node.left.left)} {sign} {words_of(spot, node.left.right)}**{power})"
+    if is_of_matmul(spot) and _is_square(dict(names).get(spot.words)):
+        yield f"({spot.words} + {spot.words}.T)"
     if is_operand(spot) and not isinstance(node, ast.Constant):
         own = enclosed(spot)
         yield from (f"{own}**2", f"(1 - {own})", f"(1 + {own})")
@@ -349,12 +366,12 @@ def _axes(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
             others = [f"{name}={words}" for name, words in keywords.items() if name != key]
             for axis in ("0", "1", "-1", "2", "-2", "(0, 1)", "(0, 2)", "(1, 2)"):
                 yield f"{func}({', '.join([*inside, f'{key}={axis}', *others])})"
-            if called(node) in _REDUCING and not others:
+            if called(node) in REDUCING and not others:
                 yield from (f"{func}({', '.join([*inside, f'{key}={k}, {kept}=True'])})" for k in (0, 1, -1))
             yield f"{func}({', '.join([*inside, *others])})"
     rest = [f"{name}={words}" for name, words in keywords.items()]
     for k, arg in enumerate(node.args):  # .sum(0), np.sum(x, 1)
-        if isinstance(arg, (ast.Tuple, ast.Constant)) and called(node) in _REDUCING:
+        if isinstance(arg, (ast.Tuple, ast.Constant)) and called(node) in REDUCING:
             for axis in ("", "0", "1", "-1", "(0, 1)", "(0, 2)", "(1, 2)", "(0, 2, 3)"):
                 yield f"{func}({', '.join(filter(None, [*inside[:k], axis, *inside[k + 1 :], *rest]))})"
 
@@ -390,7 +407,7 @@ def _calls(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
         if len(node.args) == 1 and not node.keywords:
             yield inside[0] if isinstance(node.args[0], TIGHT) else f"({inside[0]})"
         if (
-            name in _REDUCING
+            name in REDUCING
             and not node.keywords
             and not any(isinstance(a, (ast.Tuple, ast.Constant)) for a in node.args)
         ):
@@ -399,7 +416,7 @@ def _calls(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
             yield from (
                 f"{func}({', '.join([*inside, f'axis={k}'])})[{at}]" for k, at in enumerate((":, None", "None"))
             )
-        if isinstance(node.func, ast.Attribute) and name in (*_REDUCING, *_MOVING):
+        if isinstance(node.func, ast.Attribute) and name in (*REDUCING, *_MOVING):
             yield words_of(spot, node.func.value)
     if is_operand(spot) and not isinstance(node, ast.Constant):
         own = enclosed(spot)
@@ -409,8 +426,6 @@ def _calls(spot: Spot, names: Names) -> Iterator[str]:  # noqa: ARG001
 
 
 _MOVING = ("swapaxes", "transpose", "reshape", "copy", "clip", "detach", "conj", "stop_gradient")
-
-_REDUCING = ("sum", "mean", "max", "min", "var", "std", "prod", "softmax", "logsumexp", "cumsum", "flip", "roll")
 
 
 def _names_alike(spot: Spot, names: Names) -> Iterator[str]:
@@ -511,7 +526,9 @@ def _other_names(spot: Spot, names: Names) -> Iterator[str]:
         yield from (text for text, held in names if np.shape(held) != np.shape(own))
     if isinstance(spot.node, ast.Subscript) or (isinstance(spot.node, ast.Constant) and is_operand(spot)):
         yield from (text for text, held in names if isinstance(spot.node, ast.Subscript) or np.ndim(held))
-        yield from (f"len({text})" for text, held in names if np.ndim(held) and isinstance(spot.node, ast.Constant))
+        if isinstance(spot.node, ast.Constant):
+            yield from (f"len({text})" for text, held in names if np.ndim(held))
+            yield from (f"{text}[:, None]" for text, held in names if np.ndim(held) == 1)
     if isinstance(spot.node, (ast.Call, ast.BinOp)) and is_operand(spot) and len(spot.words) < LONGEST_TERM:
         yield from (text for text, _ in names)
 

@@ -13,7 +13,18 @@ import numpy as np
 from symgrad.check.asking.arrays import as_array
 from symgrad.check.mending.edits import TWINS
 from symgrad.check.mending.routines import Routine
-from symgrad.check.mending.spots import Edit, Spot, called, enclosed, is_factor, is_operand, is_term, spots_of
+from symgrad.check.mending.spots import (
+    Edit,
+    Spot,
+    called,
+    enclosed,
+    is_factor,
+    is_of_matmul,
+    is_operand,
+    is_term,
+    placed,
+    spots_of,
+)
 
 FACTORS = (
     "inner derivative",
@@ -58,16 +69,17 @@ def informed_edits(routine: Routine, spots: Sequence[Spot], kinds: set[str], rat
             for spot, own in wanted:
                 if words != spot.words and not is_factor(spot) and stretches(value, own):
                     if ratio is None or _near(value, ratio):
-                        yield Edit(spot.start, spot.end, f"{enclosed(spot)} * {words}")
+                        yield placed(spot, f"{enclosed(spot)} * {words}")
                     if ratio is None or _near(value, 1 / ratio):
-                        yield Edit(spot.start, spot.end, f"{enclosed(spot)} / {_tight(words)}")
+                        yield placed(spot, f"{enclosed(spot)} / {_tight(words)}")
     if kinds & {*TERMS} and ratio is None:
         for words, value in values.terms():
             for spot, own in wanted:
                 inside = isinstance(spot.node, ast.BinOp) and isinstance(spot.above, ast.Call)
-                if own is not None and stretches(value, own) and (is_term(spot) or is_factor(spot) or inside):
+                tied = is_factor(spot) or is_of_matmul(spot)
+                if own is not None and stretches(value, own) and (is_term(spot) or tied or inside):
                     for made in (f"{spot.words} + {words}", f"{spot.words} - {words}"):
-                        yield Edit(spot.start, spot.end, f"({made})" if is_factor(spot) else made)
+                        yield placed(spot, f"({made})" if tied else made)
 
 
 def _near(value: Any, wanted: float) -> bool:
@@ -157,6 +169,9 @@ class Values:
         products = [f"{a} * {b}" for a, b in itertools.combinations_with_replacement(named, 2)]
         outer = [f"np.outer({a}, {b})" for a, b in itertools.product(named, named)]
         matrices = [form.format(a, b) for form in ("{} @ {}", "{}.T @ {}", "{} @ {}.T") for a, b in pairs]
+        written = self._written()
+        entries = [w for w in written if w[-1:] == "]" and w.count("[") == 1][:MOST_IN_THREES]
+        tied = [f"{a} {op} {w}" for op in "*@" for a, w in itertools.product(named, entries)]
         threes = [f"{a} * {b} * {c}" for a, b, c in itertools.combinations(named, 3)]
         quotients = [f"{a} / {b}" for a, b in pairs]
         means = [form.format(name) for name in named if np.ndim(self[name]) for form in _MEANS]
@@ -171,8 +186,9 @@ class Values:
                 "2",
                 *lengths,
                 *means,
-                *self._written(),
+                *written,
                 *products,
+                *tied,
                 *matrices,
                 *outer,
                 *quotients,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.check.mending.spots import Spot, bare_words, called, is_operand, words_of
+from symgrad.check.mending.spots import Spot, bare_words, called, index_words, is_operand, words_of
 
 
 def other_places(spot: Spot, names: Sequence[tuple[str, Any]]) -> Iterator[str]:
@@ -34,7 +34,7 @@ def other_places(spot: Spot, names: Sequence[tuple[str, Any]]) -> Iterator[str]:
         yield f"range({', '.join([*inside[:-1], inside[-1] + ' - 1'])})"
         yield f"range({', '.join([*inside[:-1], inside[-1] + ' + 1'])})"
     if is_operand(spot) and isinstance(node, (ast.Name, ast.Attribute)):
-        yield from (f"{spot.words}[{text}]" for text, held in names if _is_index(held))
+        yield from (f"{spot.words}[{text}]" for text, held in names if is_index(held))
         yield f"{spot.words}[::-1]"
 
 
@@ -52,7 +52,7 @@ def _moved(spot: Spot, node: ast.Subscript) -> Iterator[str]:
                 yield f"{of}[{first} {by}, {second}]"
             if isinstance(node.slice.elts[1], (ast.Name, ast.BinOp)):
                 yield f"{of}[{first}, {second} {by}]"
-    words = ast.unparse(node.slice)
+    words = index_words(node)
     for old, new in (("1:", ":-1"), (":-1", "1:"), ("2:", ":-2"), (":-2", "2:"), ("1:", ":"), (":-1", ":")):
         if old in words and not words.startswith("::"):
             yield f"{of}[{words.replace(old, new)}]"
@@ -77,5 +77,6 @@ def _whole_number(node: Any) -> int | None:
     return sign * node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
 
 
-def _is_index(value: Any) -> bool:
+def is_index(value: Any) -> bool:
+    """Whether a value says where entries of an array are."""
     return isinstance(value, (int, np.integer)) or (isinstance(value, np.ndarray) and value.dtype.kind in "iub")

@@ -8,6 +8,7 @@ import linecache
 import os
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -250,7 +251,9 @@ def _compiled(text: str, like: CodeType, body: int | None = None) -> CodeType:
         text = f"{text[:start]}{text[start:body]}if 0: {outside}\n{text[start:]}"
     around = f"def around({outside}):\n" + "".join(f" {line}" for line in text.splitlines(keepends=True))
     try:
-        made = compile(around, like.co_filename, "exec", dont_inherit=True)
+        with warnings.catch_warnings():  # a text that nobody wrote may call a number, or take a part of it
+            warnings.simplefilter("ignore", SyntaxWarning)
+            made = compile(around, like.co_filename, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         raise NotThisText from error
     found = next((c for c in _codes_in(made) if c.co_name == like.co_name), None)

@@ -10,6 +10,7 @@ import itertools
 import re
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
@@ -303,14 +304,17 @@ class Search:
         return {1, *(n for a in arrays for n in np.shape(a))} - {0}
 
     def _writes_sizes(self, routine: Routine) -> bool:
-        """Whether a text has sizes as numbers: nothing makes it right at others."""
-        return any(n in self._sizes(routine) for n in map(float, _NUMBERS.findall(routine.text)) if n > 2)
+        """Whether a text has sizes as numbers, or the place of the last entry: nothing makes it right at others."""
+        sizes = self._sizes(routine)
+        last = {float(n) + 1 for part in _PLACES.findall(routine.text) for n in _NUMBERS.findall(part)}
+        return any(n in sizes for n in {*map(float, _NUMBERS.findall(routine.text)), *last} if n > 2)
 
     @staticmethod
     def _numbers(change: Change) -> set[float]:
-        """The numbers that a change puts in or takes out."""
-        old = change.routine.text[change.edit.start : change.edit.end]
-        return {float(k) for k in {*_NUMBERS.findall(old)} ^ {*_NUMBERS.findall(change.edit.words)}}
+        """The numbers that a change puts in or takes out, but for exponents."""
+        old, new = change.routine.text[change.edit.start : change.edit.end], change.edit.words
+        counts = [Counter(_NUMBERS.findall(_POWERS.sub("", text))) for text in (old, new)]
+        return {float(k) for k in counts[0].keys() | counts[1].keys() if counts[0][k] != counts[1][k]}
 
     def _right_at(self, texts: Texts, args: list[Any]) -> bool | None:
         """Whether texts are right for other arguments; None where it is not known."""
@@ -332,6 +336,9 @@ class Search:
 
 _NUMBERS, _LETTERS = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])"), re.compile(r"\b[a-z]\b(?!\()")
 """Numbers in a text of Python, and single letters in a formula: variables and sizes."""
+
+_PLACES, _POWERS = re.compile(r"\[[^\[\]]*\]"), re.compile(r"\*\*\s*\d+")
+"""What stands in brackets, and exponents."""
 
 _UNKNOWN, _PART = 2, 3
 """The ranks of an expression of which it is not known what it moves, and of one that moves too little."""

@@ -94,8 +94,12 @@ def is_repeated(spot: Spot, routine: Routine) -> bool:
 
 
 def probes(spot: Spot, text: str) -> list[Edit]:
-    """A value a little off, and that which its statement writes: they show what depends on it."""
-    own = is_operand(spot) and not spot.compared and not isinstance(spot.node, (ast.Constant, ast.Compare))
+    """A value a little off, and that which its statement writes: they show what depends on it.
+
+    Of a number that is written down it is the second alone: a little more than -1 is still -1 as a shift.
+    """
+    number = isinstance(getattr(spot.node, "operand", spot.node), ast.Constant)
+    own = is_operand(spot) and not spot.compared and not number and not isinstance(spot.node, ast.Compare)
     places = [*([(spot.start, spot.end)] if own else []), *([spot.value] if spot.value is not None else [])]
     return [Edit(a, b, f"(({text[a:b]}) * 1.0009765625 + 0.0009765625)") for a, b in places]
 
@@ -164,12 +168,26 @@ def called(node: ast.Call) -> str:
     return getattr(node.func, "attr", getattr(node.func, "id", ""))
 
 
+def index_words(node: ast.Subscript) -> str:
+    """The words between the brackets: of slices along several axes these are no expression by themselves."""
+    return ast.unparse(node)[len(ast.unparse(node.value)) + 1 : -1]
+
+
+REDUCING = ("sum", "mean", "max", "min", "var", "std", "prod", "softmax", "logsumexp", "cumsum", "flip", "roll")
+"""Functions and methods along axes."""
+
 TIGHT = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List)
 
 
 def enclosed(spot: Spot) -> str:
     """The words of an expression, as part of a longer one."""
     return spot.words if isinstance(spot.node, TIGHT) else f"({spot.words})"
+
+
+def placed(spot: Spot, words: str) -> Edit:
+    """Other words in the place of an expression, in parentheses where a method of them is called."""
+    of_method = isinstance(spot.above, ast.Attribute) and isinstance(spot.node, TIGHT)
+    return Edit(spot.start, spot.end, f"({words})" if of_method and not words.isidentifier() else words)
 
 
 def words_of(spot: Spot, node: Any) -> str:
@@ -196,6 +214,11 @@ def is_factor(spot: Spot) -> bool:
     return isinstance(above, ast.BinOp) and isinstance(above.op, (ast.Mult, ast.Div))
 
 
+def is_of_matmul(spot: Spot) -> bool:
+    """Whether an expression is an operand of a matrix product."""
+    return isinstance(spot.above, ast.BinOp) and isinstance(spot.above.op, ast.MatMult)
+
+
 def is_operand(spot: Spot) -> bool:
     """Whether an expression is a value that something is made of: no index, function or keyword, nor just counted."""
     if not isinstance(spot.node, ast.expr) or isinstance(spot.node, (ast.Slice, ast.Starred, ast.Tuple, ast.List)):
@@ -206,7 +229,7 @@ def is_operand(spot: Spot) -> bool:
     if isinstance(above, ast.Call):
         return spot.node is not above.func and called(above) != "len"
     if isinstance(above, ast.Attribute):
-        return isinstance(spot.node, (ast.BinOp, ast.Call))
+        return isinstance(spot.node, (ast.BinOp, ast.Call)) or above.attr in REDUCING
     if isinstance(above, (ast.Tuple, ast.List)):
         return True
     return isinstance(

@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.check.mending.edits import held_data
 from symgrad.check.mending.informed import Values, stretches
+from symgrad.check.mending.places import is_index
 from symgrad.check.mending.routines import Routine
-from symgrad.check.mending.spots import Edit, Spot, is_repeated, is_shared, spots_of
+from symgrad.check.mending.spots import Edit, Spot, called, is_repeated, is_shared, spots_of
 
 MOST_SCALARS, MOST_FACTORS = 12, 12
 """Numbers that a term is a multiple by, and what products in a loop are made of."""
@@ -43,6 +45,23 @@ def forgotten(routine: Routine, wanted: Wanted) -> Iterator[Edit]:
     for spot in statements:
         if isinstance(spot.node, ast.For):
             yield from _of_rounds(spot, routine, values)
+        if isinstance(spot.node, ast.Expr):
+            yield from _of_the_other_end(spot, routine)
+
+
+def _of_the_other_end(spot: Spot, routine: Routine) -> Iterator[Edit]:
+    """The same that is added at other places, of which each pair has one: np.add.at(F, j, -pull) beside F, i, pull."""
+    call = spot.node.value
+    if not isinstance(call, ast.Call) or called(call) != "at" or len(call.args) != 3:
+        return
+    func, (array, index, value) = ast.unparse(call.func), map(ast.unparse, call.args)
+    held = dict(held_data(routine))
+    alike = [name for name, v in held.items() if index in held and np.shape(v) == np.shape(held[index])]
+    for other in alike:
+        if other != index and is_index(held[other]):
+            for words in (f"-({value})" if " " in value else f"-{value}", value):
+                line = f"{func}({array}, {other}, {words})"
+                yield Edit(spot.start, spot.start, f"{line}\n{_indent(spot, routine)}")
 
 
 def _terms(values: Values, wanted: Wanted, slices: Sequence[str]) -> Iterator[tuple[str, str, tuple[int, ...]]]:
