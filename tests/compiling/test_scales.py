@@ -194,3 +194,14 @@ def test_no_other_number_where_the_formula_is_none(power):
     close = np.isclose(found, exact, rtol=1e-12, atol=1e-300)
     assert np.all(close | np.isnan(found))
     assert np.all(close[np.abs(np.log10(x)) < 280 / (2 * power)])
+
+
+@pytest.mark.parametrize("power", [4, 12, 24, 50])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_slopes_of_steep_quotients_are_no_more_than_the_exact_ones(power):
+    """That of x⁵⁰/(2.5⁵⁰ + x⁵⁰) was inf at 1e6: powers that stand beside each other were scaled beyond 1e9 alone."""
+    program = sg.compile(sg.func.grad(lambda x: (x**power / (2.5**power + x**power)).sum()), np.ones(2))
+    x = 10.0 ** np.arange(0, 12, 0.25)
+    r = x / 2.5
+    exact = power / 2.5 * r ** (power / 2 - 1) / (1 + r**power) / (r ** (-power / 2) + r ** (power / 2))
+    np.testing.assert_allclose(program(x), exact, rtol=1e-11, atol=1e-300)

@@ -347,7 +347,7 @@ class Writer:
         conjugate = self._conjugate(poly)
         if conjugate is not None:
             return Fraction(2) ** n, [(conjugate, n)]
-        far = self._far(poly) if self.scales and (busy or n < 0) else None
+        far = self._far(poly, abs(n)) if self.scales and (busy or n < 0) else None
         if far is not None:
             self.has_scaled = True
             term, scale, degree = far
@@ -358,8 +358,8 @@ class Writer:
                 break
         return Fraction(1), [(term, n)]
 
-    def _far(self, poly: Polynomial) -> tuple[Any, Any, int] | None:
-        """p(x) as p(x)/x^n · x^n for large |x|, so that its powers do not overflow."""
+    def _far(self, poly: Polynomial, n: int) -> tuple[Any, Any, int] | None:
+        """p(x), of which the power ``n`` is taken, as p(x)/x^k · x^k for large |x|, so that no power overflows."""
         variables = {g for m in poly for g, _ in m if self.field.generators[g].kind == "variable"}
         if len(variables) != 1:
             return None
@@ -371,7 +371,8 @@ class Writer:
         if min(powers) < 0 or degree.denominator != 1 or not (degree > 1 or (degree == 1 and (others or grown))):
             return None
         x = self._generator(g)
-        far = call("gt", call("abs", x), number(1e9))
+        # Some of the range of numbers is left for what stands beside it.
+        far = call("gt", call("abs", x), number(10.0 ** min(9, max(270 // (int(degree) * n), 1))))
         below = {monomial((*m, (g, -degree))): c for m, c in poly.items()}
         term = call("where", far, self._sum(below), self._sum(poly))
         return term, call("where", far, x, number(1)), int(degree)
