@@ -14,6 +14,7 @@ import symgrad as sg
 
 ROOT = Path(__file__).resolve().parents[1]
 IMPORTS = """
+from torch.nn import _reduction as _Reduction
 from torch.nn.modules.utils import _pair, _ntuple
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.instancenorm import _InstanceNorm

@@ -115,15 +115,31 @@ class Distribution:
         """The square root of the variance."""
         return self.variance.sqrt()
 
-    def expand(self, batch_shape: Any) -> Any:
-        """The same distributions in a larger batch."""
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        """The same distributions in a larger batch: a new object, or ``_instance`` of a class of users' own."""
         parameters = {name: getattr(self, name) for name in self._parameter_names}
         axes = len(self._batch_shape)  # behind which a parameter has those of an event
         wide = {name: value.expand((*batch_shape, *value.shape[axes:])) for name, value in parameters.items()}
         kind: Any = type(self)
-        ours = next(cls for cls in kind.__mro__ if cls.__module__.startswith("symgrad.distributions"))
-        self._get_checked_instance(ours)  # raises where a class of users' own is made of other arguments
-        return kind(*(getattr(self, name) for name in self._alike), **wide, validate_args=False)
+        if _instance is None:
+            self._get_checked_instance(self._kind())  # raises where a class of users' own is made of other arguments
+        else:
+            kind = self._kind()
+        made = kind(*(getattr(self, name) for name in self._alike), **wide, validate_args=False)
+        return self._filled(_instance, made)
+
+    @classmethod
+    def _kind(cls) -> type:
+        """The class here that a class of users' own derives from."""
+        return next(kind for kind in cls.__mro__ if kind.__module__.startswith("symgrad.distributions"))
+
+    @staticmethod
+    def _filled(instance: Any, made: Any) -> Any:
+        """What ``expand`` made, or the object of a class of users' own that it is to fill."""
+        if instance is None:
+            return made
+        vars(instance).update(vars(made))
+        return instance
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         """A bare object that ``expand`` of a class of users' own fills, under the name by which they ask for it."""

@@ -52,8 +52,8 @@ class ContinuousBernoulli(Odds):
         self._lims = lims
         self._take_chance(probs, logits, validate_args)
 
-    def expand(self, batch_shape: Any) -> Any:
-        made = super().expand(batch_shape)
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        made = super().expand(batch_shape, _instance)
         made._lims = self._lims
         return made
 

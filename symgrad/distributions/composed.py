@@ -57,10 +57,10 @@ class Independent(Distribution):
     def variance(self) -> Any:
         return self.base_dist.variance
 
-    def expand(self, batch_shape: Any) -> Independent:
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         inner = tuple(self.event_shape)[: self.reinterpreted_batch_ndims]
         base = self.base_dist.expand((*batch_shape, *inner))
-        return Independent(base, self.reinterpreted_batch_ndims, validate_args=False)
+        return self._filled(_instance, Independent(base, self.reinterpreted_batch_ndims, validate_args=False))
 
     def sample(self, sample_shape: Any = ()) -> Any:
         return self.base_dist.sample(sample_shape)
@@ -131,9 +131,10 @@ class MixtureSameFamily(Distribution):
         inside = (weights * parts.variance).sum(axis)
         return inside + (weights * (parts.mean - self.mean.unsqueeze(axis)).pow(2.0)).sum(axis)
 
-    def expand(self, batch_shape: Any) -> MixtureSameFamily:
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         parts = self.component_distribution.expand((*batch_shape, self._count))
-        return MixtureSameFamily(self.mixture_distribution.expand(batch_shape), parts, validate_args=False)
+        made = MixtureSameFamily(self.mixture_distribution.expand(batch_shape), parts, validate_args=False)
+        return self._filled(_instance, made)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         with no_grad():

@@ -113,10 +113,10 @@ class Wishart(Spread):
         """What the parameters satisfy: the degrees of freedom are as many as a row has entries, at least."""
         return {**self._of_matrices, "df": constraints.greater_than(self.event_shape[-1] - 1)}
 
-    def expand(self, batch_shape: Any) -> Wishart:
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         factor = self.scale_tril.expand((*batch_shape, *self.event_shape))
         made = Wishart(self.df.expand(tuple(batch_shape)), scale_tril=factor, validate_args=False)
-        return made._given_as(self)
+        return self._filled(_instance, made._given_as(self))
 
     def _degrees(self) -> Any:
         """One number for each row of a sample's Cholesky factor."""

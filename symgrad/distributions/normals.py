@@ -194,11 +194,11 @@ class MultivariateNormal(Spread, NormalVectors):
     def variance(self) -> Any:
         return self._unbroadcasted_scale_tril.pow(2).sum(-1)
 
-    def expand(self, batch_shape: Any) -> MultivariateNormal:
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         shape = (*batch_shape, *self.event_shape)
         factor = self._unbroadcasted_scale_tril.expand((*shape, *self.event_shape))
         made = MultivariateNormal(self.loc.expand(shape), scale_tril=factor, validate_args=False)
-        return made._given_as(self)
+        return self._filled(_instance, made._given_as(self))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         noise = room(self._extended_shape(sample_shape), self.loc).normal_()

@@ -76,14 +76,14 @@ class TransformedDistribution(Distribution):
         """Whether gradients flow through samples."""
         return self.base_dist.has_rsample  # type: ignore[no-any-return]
 
-    def expand(self, batch_shape: Any) -> Any:
-        if type(self) is not TransformedDistribution:
-            return super().expand(batch_shape)
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        if self._kind() is not TransformedDistribution or (type(self) is not TransformedDistribution and not _instance):
+            return super().expand(batch_shape, _instance)
         shape = Shape((*batch_shape, *self.event_shape))
         for part in reversed(self.transforms):
             shape = part.inverse_shape(shape)
         base = self.base_dist.expand(tuple(shape)[: len(shape) - len(self.base_dist.event_shape)])
-        return TransformedDistribution(base, self.transforms, validate_args=False)
+        return self._filled(_instance, TransformedDistribution(base, self.transforms, validate_args=False))
 
     def sample(self, sample_shape: Any = ()) -> Any:
         with no_grad():

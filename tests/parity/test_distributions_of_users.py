@@ -90,6 +90,39 @@ def test_distributions_of_users_own_compute_their_constraints_and_expand():
             other(t.zeros(2)).expand((3, 2))
 
 
+def test_objects_of_users_own_are_filled_by_expand():
+    """As packages of flows do it, which derive from a class here and add attributes before they hand an object on."""
+    for t in (torch, sg):
+        D = importlib.import_module(f"{t.__name__}.distributions")
+
+        def tagged(base, make, t=t):
+            class Tagged(base):
+                def __init__(self, tag):
+                    super().__init__(*make(t))
+                    self.tag = tag
+
+                def expand(self, batch_shape, new=None):
+                    new = self._get_checked_instance(Tagged, new)
+                    new.tag = self.tag
+                    return super().expand(batch_shape, new)
+
+            return Tagged("mine")
+
+        made = [
+            tagged(D.Normal, lambda t: (t.zeros(2), t.ones(2))),
+            tagged(D.Independent, lambda t, D=D: (D.Normal(t.zeros(2, 3), t.ones(2, 3)), 1)),
+            tagged(D.MultivariateNormal, lambda t: (t.zeros(2, 3), t.eye(3))),
+            tagged(D.LogNormal, lambda t: (t.zeros(2), t.ones(2))),
+            tagged(D.TransformedDistribution, lambda t, D=D: (D.Normal(t.zeros(2), 1.0), [D.ExpTransform()])),
+            tagged(D.ContinuousBernoulli, lambda t: (t.full((2,), 0.3),)),
+        ]
+        for one in made:
+            wide = one.expand(t.Size((4, 2)))
+            assert (type(wide), wide.tag, tuple(wide.batch_shape)) == (type(one), "mine", (4, 2))
+            value = wide.sample()
+            assert wide.log_prob(value).shape == (4, 2)
+
+
 def of_factors(D, t):
     class Bounded(D.constraints.Constraint):
         event_dim = 1
