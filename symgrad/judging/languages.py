@@ -38,8 +38,8 @@ def refuse_other_meanings(text: str, table: Mapping[str, Any]) -> None:
         return
     for division in _DIVISION.finditer(text):
         below = division[1] or f"({_arguments(text, division.end())[0]})"
-        if _axes(below, table):
-            raise FormulaError(f"/{below}: MATLAB solves equations there: write ./{below}, or inv({below}) behind a *")
+        if _axes(below, table) == 1:
+            raise FormulaError(f"/{below}: MATLAB solves equations there: write ./{below} for a quotient of entries")
     for call in _ALONG.finditer(text):
         arguments = _arguments(text, call.end())
         if len(arguments) > 1 and call[1] not in ("max", "min", "norm"):

@@ -13,7 +13,7 @@ from symgrad.errors import FormulaError, NameProblem, ShapeError, SymgradError
 from symgrad.formula.printing.names import GREEK, GREEK_LETTERS, name_latex
 from symgrad.formula.reading.misfits import ProductMisfit
 from symgrad.formula.reading.people.clauses import Side, sides
-from symgrad.formula.reading.people.dialects import MATLAB, language, plain
+from symgrad.formula.reading.people.dialects import MATLAB, language, plain, recycles
 from symgrad.formula.reading.people.names import stand_ins
 from symgrad.formula.reading.people.stars import ENTRIES, FITTING
 from symgrad.formula.reading.people.tex import Inner, read_latex, read_latex_inner
@@ -21,7 +21,7 @@ from symgrad.formula.reading.people.text import is_numpy, read_matrices, read_nu
 from symgrad.formula.reading.people.tokens import tokenize
 from symgrad.formula.reading.unicode import from_unicode
 from symgrad.formula.sampling import shape_at
-from symgrad.formula.term import Term, postorder, symbol
+from symgrad.formula.term import Term, postorder, substitute, symbol
 from symgrad.judging.languages import refuse_other_meanings
 from symgrad.sources import is_latex
 from symgrad.sources.asked import too_deep
@@ -160,7 +160,10 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
     refuse_other_meanings(given, table)
     text = split_definition(plain(given, table))
     sure = language(given) == MATLAB  # of what * is
-    ways = [] if sure else [Reading("", lambda: Inner(read_numpy(text, table)), numpy=True)]
+    matlab = sure or (_OF_MATLAB.search(text) is not None and not is_numpy(text))  # where * is the matrix product
+    by_rows = language(given) != "" or matlab or (recycles(given) and not is_numpy(given))
+    rows = {"rows": by_rows, "solves": sure or "∖" in text}  # as in R and MATLAB
+    ways = [] if sure else [Reading("", lambda: Inner(read_numpy(text, table, rows=by_rows)), numpy=True)]
     inverse = "**(-1)" in text.replace(" ", "")  # as SymPy prints inverses
     paper = [] if is_numpy(text) else _others(_OTHERS_IN_PLAIN, text, table)
     letters = [name_latex(x) for x in _LETTERS.findall(text)]
@@ -168,18 +171,19 @@ def readings(given: Any, symbols: Sequence[Term], shape: tuple[Any, ...], open_s
         ({}, "", False),
         *((o, n, True) for o, n in _with_names(letters, table, [*paper, *_identities(text, table)])),
     ]
-    matlab = sure or (_OF_MATLAB.search(text) is not None and not is_numpy(text))  # where * is the matrix product
     stars = (True,) if sure else (True, False) if matlab else (False, True)
     for starred in stars if sure or ("*" in text and not is_numpy(text)) else (False,):
         for options, note, also in others:
             star = FITTING if starred else ENTRIES
-            read = functools.partial(read_matrices, text, table, shape, star, **options)
+            read = functools.partial(read_matrices, text, table, shape, star, **options, **rows)
             said = starred and not (open_star or matlab)
             words = "; ".join([n for n in (note, "* and ** are read as those of matrices" * said) if n])
             also_starred = also or ((inverse or open_star) and starred)
             ways.append(
                 _in_paper(read, f"{words}." if words else "", also_starred, starred and not (inverse or matlab))
             )
+    if not is_numpy(text):
+        ways += _of_one_entry(text, table, shape, functools.partial(read_matrices, text, star=ENTRIES))
     indexed = _with_indices(text, table)
     if indexed != text:
         ways += _of_latex(indexed, table, shape)
@@ -242,6 +246,7 @@ _OTHERS = (
     (r"\||\\[lr]?vert", {"bars": "abs"}, "|X| is read as absolute values"),
     (r"_\s*(\{\s*)?\\?[a-z]", {"repeated": True}, "an index that stands twice in a product is summed"),
     (r"_\s*(\{\s*)?[a-z]", {"columns": True}, "x_i is read as column i of X"),
+    (r"[a-z]\}?_\s*(\{\s*)?[a-z]", {"capitals": True}, "x_i is read as row i of X, though there is x"),
     (r"_\s*\{\s*[a-z]\s*[+-]", {"cyclic": True}, "indices such as i+1 are read as cyclic"),
     (
         r"\\(mathbb|mathbf|bm|boldsymbol)\s*(\{\s*1\s*\}|1)",
@@ -250,6 +255,7 @@ _OTHERS = (
     ),
     (r"e\s*\^|\\exp", {"expm": True}, "the exponential of a matrix is read as the matrix exponential"),
     (r"\\bar", {"means": True}, "a bar is read as the mean"),
+    (r"(?<![a-zA-Z\\_])[ij](?![a-zA-Z])", {"imaginary": True}, "i or j is read as the imaginary unit"),
     (r"\\dagger", {"pseudo": True}, "† is read as the pseudo-inverse"),
     (r"(?<![a-zA-Z\\{])e(?![a-zA-Z^_}])", {"ones": True}, "e is read as the vector of ones"),
 )
@@ -261,7 +267,12 @@ def _others(
 ) -> Iterator[tuple[dict[str, Any], str]]:
     """The other ways to read what a text has in it."""
     for pattern, options, note in ways:
-        if re.search(pattern, text) and ("euler" not in options or "e" in table):
+        both = any(name.lower() in table for name in table if name.isupper() and table[name].ndim > 1)
+        if (
+            re.search(pattern, text)
+            and ("euler" not in options or "e" in table)
+            and ("capitals" not in options or both)
+        ):
             yield options, note
 
 
@@ -271,7 +282,36 @@ def _of_latex(given: str, table: dict[str, Term], shape: tuple[Any, ...]) -> lis
 
     others = [*_others(_OTHERS, given, table), *_identities(given, table)]
     tokens = [text for _, text, _ in tokenize(given).items]
-    return [way("", {}), *(way(note, options) for options, note in _with_names(tokens, table, others))]
+    one = functools.partial(read_latex, given)
+    ways = [way("", {}), *(way(note, options) for options, note in _with_names(tokens, table, others))]
+    return [*ways, *_of_one_entry(given, table, shape, one)]
+
+
+def _of_one_entry(
+    given: str, table: dict[str, Term], shape: tuple[Any, ...], read: Callable[[dict[str, Term]], Term]
+) -> Iterator[Reading]:
+    """The reading of a text without signs of vectors as one about an entry: ``r(1 - r^2)`` where r is a vector."""
+    vectors = {name: t for name, t in table.items() if len(shape) == 1 and t.shape == shape}
+    if not vectors or _OF_WHOLE.search(given):
+        return
+    numbers = {name: symbol(name, (), t.dtype) for name, t in vectors.items()}
+    known = {name: t for name, t in table.items() if not t.ndim} | numbers
+
+    def whole() -> Inner:
+        try:
+            found = read(known)
+        except _UNREADABLE:
+            raise FormulaError("no formula of one entry") from None  # the other readings say where
+        return Inner(substitute([found], {numbers[name]: t for name, t in vectors.items()})[0])
+
+    yield Reading(f"the text is read for each entry of {', '.join(vectors)}.", whole, also=True)
+
+
+_OF_WHOLE = re.compile(
+    r"\\(?:top|intercal|mathsf|mathrm\{T|text\{T|cdot|lVert|\||sum|prod|langle|odot|operatorname\{(?:tr|diag))|\^\s*\{?\s*[T⊤]"
+    r"|['@∑‖ᵀ]|\|\||\\lvert\s*\||\b(?:sum|dot|norm|tr|trace|mean)\b"
+)
+"""Signs that only vectors and matrices have."""
 
 
 def _with_names(

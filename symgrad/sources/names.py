@@ -11,10 +11,10 @@ from symgrad.formula.printing.names import GREEK, name_latex
 from symgrad.formula.reading.people.atoms import CONDITIONS
 from symgrad.formula.reading.people.clauses import Clauses
 from symgrad.formula.reading.people.functions import FUNCTIONS
-from symgrad.formula.reading.people.generators import MODULES
 from symgrad.formula.reading.people.indices import INDEXED
 from symgrad.formula.reading.people.names import CALLED
 from symgrad.formula.reading.people.paper import small
+from symgrad.formula.reading.people.ranks import MODULES
 from symgrad.formula.reading.people.text import as_line, is_latex, may_be_bare, tokenize
 from symgrad.formula.reading.people.tokens import ACCENTS, LETTERS_TURNED, OPERATORS, TURNED, tokenize as tokenize_latex
 from symgrad.formula.reading.text import ALIASES, CONSTANTS

@@ -22,6 +22,10 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("@(x) x.^2 ./ (1+x.^2)", {"of": "x**2/(1+x**2)", "shapes": "x=n"}),
     ("@(x) x/norm(x)", {"of": "x/norm(x)", "shapes": "x=n"}),
     ("function(x) sum(x)/length(x)", {"of": "mean(x)", "shapes": "x=n"}),
+    ("@(A,B) A/B", {"of": "A@inv(B)", "shapes": "A=n,n B=n,n"}),
+    ("@(A,B) A/(A+B)", {"of": "A@inv(A+B)", "shapes": "A=n,n B=n,n"}),
+    ("function(A, x) { y <- c(A %*% x); c(y*y) }", {"of": "(A@x)**2", "shapes": "A=m,n x=n"}),
+    ("-sum(diag(solve(diag(n) - r*A) %*% A))", {"of": "-trace(inv(eye(n)-r*A)@A)", "shapes": "A=n,n r="}),
 ]
 OTHERWISE: list[tuple[str, dict[str, Any], str]] = [
     ("@(A) sum(A)", {"of": "sum(A)", "shapes": "A=m,n"}, r"along columns.*sum\(A\(:\)\)"),
@@ -29,8 +33,7 @@ OTHERWISE: list[tuple[str, dict[str, Any], str]] = [
     ("@(A) norm(A)", {"of": "norm(A)", "shapes": "A=m,n"}, "norm of operators"),
     ("@(A) sum(A,1)", {"of": "sum(A,1)", "shapes": "A=m,n"}, "counts axes from 1"),
     ("@(x) std(x)", {"of": "std(x)", "shapes": "x=n"}, "divides by n - 1"),
-    ("@(A,B) A/B", {"of": "A/B", "shapes": "A=n,n B=n,n"}, "solves equations"),
-    ("@(A,B) A/(A+B)", {"of": "A/(A+B)", "shapes": "A=n,n B=n,n"}, "solves equations"),
+    ("@(x,y) x/y", {"of": "x/y", "shapes": "x=n y=n"}, "solves equations"),
     ("function(x) var(x)", {"of": "var(x)", "shapes": "x=n"}, "divides by n - 1"),
     ("function(x) norm(x)", {"of": "norm(x)", "shapes": "x=n"}, "largest sum"),
     ("function(x) x[1]^2", {"of": "x[1]**2", "shapes": "x=n"}, "counts entries from 1"),

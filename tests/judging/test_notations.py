@@ -375,3 +375,49 @@ def test_what_a_condition_leaves_out_of_a_product_is_1(text):
 def test_a_line_over_real_values_is_not_read_as_the_conjugate():
     with pytest.raises(FormulaError, match="write a mean as"):
         sg.judge(r"2X^\top\overline{(Xw - y)}", of="mean((X@w-y)**2)", wrt="w")
+
+
+ONE_ENTRY = [
+    (r"\psi(r) = r\left(1-\left(\frac{r}{c}\right)^2\right)^2 \mathbb{1}\{|r|<c\}", True),
+    (r"\begin{cases} r\left[1-(r/c)^2\right]^2, & |r|\le c,\\ 0, & |r|>c.\end{cases}", True),
+    (r"\begin{cases} r\left[1-(r/c)^2\right], & |r|\le c,\\ 0, & |r|>c.\end{cases}", False),
+]
+
+
+@pytest.mark.parametrize(("text", "right"), ONE_ENTRY, ids=range(len(ONE_ENTRY)))
+def test_a_function_of_one_entry_is_read_for_all(text, right):
+    of = "sum(where(abs(r)<c, (c**2/6)*(1-(1-(r/c)**2)**3), c**2/6))"
+    assert sg.judge(text, of=of, wrt="r", shapes="r=n c=").equal == right
+
+
+def test_products_of_whole_vectors_are_not_those_of_entries():
+    for text in (r"x^\top x", r"\|x\|^2", r"\lVert x \rVert^2"):
+        assert not sg.judge(text, of="sum(x**3)/3", wrt="x", shapes="x=n")
+
+
+def test_rows_of_a_matrix_beside_a_vector_of_the_same_letter():
+    of = "-log(sigmoid(u@v)) - sum(log(sigmoid(-U@v)))"
+    text = r"(\sigma(u^{\rm T} v) - 1)u %s \sum_k \sigma(u_k^\top v) u_k"
+    assert sg.judge(text % "+", of=of, wrt="v", shapes="u=d v=d U=k,d")
+    assert not sg.judge(text % "-", of=of, wrt="v", shapes="u=d v=d U=k,d")
+
+
+def test_brackets_of_physics():
+    of, assume = "(psi@H@psi)/(psi@psi)", {"H": "symmetric"}
+    text = (
+        r"\frac{2}{\langle\psi|\psi\rangle}(H\psi - \frac{\langle\psi|H|\psi\rangle}{\langle\psi\mid\psi\rangle}\psi)"
+    )
+    assert sg.judge(text, of=of, wrt="psi", assume=assume)
+    assert not sg.judge(text.replace("2", "1", 1), of=of, wrt="psi", assume=assume)
+
+
+def test_the_imaginary_unit():
+    asked = {"of": "abs(sum(w*exp(1j*k*d*sin(theta))))**2", "wrt": "theta", "shapes": "w=n k= d=n theta="}
+    text = (
+        r"2\operatorname{Re}\left(\overline{A} B\right), A = \sum_m w_m e^{jk d_m \sin\theta}, "
+        r"B = \sum_m j k d_m w_m e^{j k d_m \sin\theta} \cos\theta"
+    )
+    found = sg.judge(text, **asked)
+    assert found
+    assert "imaginary" in found.notes[0]
+    assert not sg.judge(text.replace("j k d_m w", "k d_m w"), **asked)

@@ -322,8 +322,7 @@ REFUSED = [
         "sum(w[i,j-1] for i in range(n) for j in range(i, n))",
     ]),
     (("sum(x**2)", "x", "x=n"), [
-        "g = 2*x\ng[0] = 0\nreturn g", "g = 2*x; g[0] = 0; g", "g = 2*x\ng[1:] = 0\nreturn g",
-        "g = 2*x\nfor i in range(n):\n    g[i] = 0\nreturn g", "g = 2*x\ng[x < 0] *= 1\nreturn g",
+        "g = 2*x\nfor i in range(n):\n    g[i] = 0\nreturn g", "g = 2*x\ng[::2] = 0\nreturn g",
     ]),
 ]  # fmt: skip
 

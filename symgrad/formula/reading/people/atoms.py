@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
+from symgrad.formula.canonical.normal import size_text
 from symgrad.formula.derive import jacobian
 from symgrad.formula.reading import families
 from symgrad.formula.reading.atoms import ATOMS, KINDS, crossing, sizes_below
@@ -18,7 +20,7 @@ from symgrad.formula.reading.people.indices import subscript, subscript_letters
 from symgrad.formula.reading.people.tokens import TURNED
 from symgrad.formula.reading.text import plain_value
 from symgrad.formula.reading.values import Value, cross_matrix, diag, entrywise, op, transposed, value_of
-from symgrad.formula.term import Term, as_term, full, number, symbols
+from symgrad.formula.term import Term, as_term, full, number, size_letter, symbols
 from symgrad.op import FRONTS, lookup
 from symgrad.ops.rules.constants import PI
 
@@ -66,6 +68,14 @@ def _binomial(r: Any, _: str) -> Any:
 
 
 def _inner_product(r: Any, _: str) -> Any:
+    r"""``\langle x, y \rangle``; ``\langle x | y \rangle`` and ``\langle x | A | y \rangle``, as in physics."""
+    end = next((k for k in range(len(r.tokens.items)) if r.tokens.peek(k) == r"\rangle"), 0)
+    signs = [r.tokens.peek(k) for k in range(end)]
+    if signs.count("|") in (1, 2) and "," not in signs:
+        parts = [r.between("|") for _ in range(signs.count("|"))] + [r.between(r"\rangle")]
+        bra, *rest = parts
+        bra = entrywise(lambda x: op("conj", x), bra) if bra.term.dtype.kind == "c" else bra
+        return functools.reduce(r.times, rest, transposed(bra))
     r.inside.append(r"\rangle")
     a = r.condition()
     r.inside.pop()
@@ -374,6 +384,8 @@ def _along(name: str) -> Callable[[Any, list[Any]], Any]:
 def _diag(r: Any, args: list[Any]) -> Any:
     if isinstance(args[0], Family):
         return families.diagonal(args[0])
+    if args[0].kind == "s" and r.others.get("rows"):  # R's identity
+        return Value("m", op("eye", n=size_text(args[0].term), dtype="float64"))
     entries = tuple(x for x in getattr(args[0], "letters", ()) if x not in r.bound)
     return value_of(diag(args[0].contracted(entries) if len(entries) == 1 else args[0].term))
 
@@ -394,6 +406,28 @@ def _clamp(r: Any, args: list[Any]) -> Any:
     return r.entrywise(lookup("minimum"), r.entrywise(lookup("maximum"), *args[:2]), args[2])
 
 
+def _copies(r: Any, args: list[Any]) -> Any:
+    """MATLAB's ``repmat(A, m, n)``: the Kronecker product of ones with a matrix, a column or a row."""
+    a, *counts = args
+    one = [count.term.number == 1 for count in counts]
+    sizes = tuple(size_text(count.term) for count in counts)
+    if a.kind == "s" or (a.kind, *one) in (("v", True, False), ("r", False, True)):
+        ones = [Value("v", full((size,), 1, "float64")) for size in sizes]
+        return (
+            r.times(r.times(ones[0], a), transposed(ones[1]))
+            if a.kind == "s"
+            else (r.times(a, transposed(ones[1])) if a.kind == "v" else r.times(ones[0], a))
+        )
+    return r.crossed(Value("m", full(sizes, 1, "float64")), a)
+
+
+def _rows_or_columns(r: Any, args: list[Any]) -> Any:
+    """MATLAB's ``size(A, 1)``, which counts axes from 1; NumPy's elsewhere."""
+    a, axis = args[0].term, args[1].term.number
+    at = axis - 1 if r.others.get("rows") else axis
+    return Value("s", size_letter(a.shape[at] if at < a.ndim else 1))
+
+
 NAMED: dict[str, tuple[int, Callable[[Any, list[Any]], Any]]] = {
     **{name: (1, _along(name)) for name in ("softmax", "log_softmax", "logsumexp")},
     **dict.fromkeys(("clip", "clamp"), (3, _clamp)),
@@ -407,6 +441,8 @@ NAMED: dict[str, tuple[int, Callable[[Any, list[Any]], Any]]] = {
     "dot": (2, _dot),
     **dict.fromkeys(("trace", "tr"), (1, _trace)),
     "transpose": (1, lambda r, args: transposed(args[0])),
+    "repmat": (3, _copies),
+    "size": (2, _rows_or_columns),
     "inv": (1, lambda r, args: r.inverse(args[0])),
     "det": (1, lambda r, args: of_square(r, "det", args[0])),
     "logdet": (1, lambda r, args: of_square(r, "logdet", args[0])),

@@ -44,6 +44,17 @@ def language(text: str) -> str:
     return next((name for name, head in _HEADS.items() if re.match(rf"\s*{head}", text)), "")
 
 
+def recycles(text: str) -> bool:
+    """Whether entries of a vector belong to the rows of a matrix beside it, as in R and MATLAB; in NumPy to columns.
+
+    >>> recycles("t(A) %*% x * w"), recycles("A .* w"), recycles("A * w")
+    (True, True, False)
+    """
+    return any((language(text), _RECYCLING.search(text), LEFT_DIVISION.search(text)))
+
+
+_RECYCLING = re.compile(r"%[*ox]%|<-|\bt?crossprod\(|(?<!\d)\.[*/^]")
+"""Signs that R or MATLAB alone has."""
 _REMARKS = re.compile(r"#[^\n]*|\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 _HEAD_OF_FUNCTION = re.compile(r"^\s*(?:def\s+\w+\s*\([^()]*\)[^:\n]*:|(?:\w+\s*=\s*)?lambda\b[^:()]*:)")
 MATLAB, R = "MATLAB", "R"
@@ -63,6 +74,10 @@ r"""MATLAB's ``A\b``: a command of LaTeX has more letters."""
 _DIALECTS = (
     (r"%[*ox]%|\bt?crossprod\(", ((r"%\*%", "@"), (r"\bt\(", "transpose("))),  # R
     (r"\bas\.|\bdrop\(", ((r"\b(?:as\.(?:numeric|vector|matrix)|drop)\(", "("),)),
+    (
+        r"%[*ox]%|<-|\bt?crossprod\(",
+        ((r"(?<![\w.])c\(([^(),]*(?:\([^()]*\)[^(),]*)*)\)", r"(\1)"),),
+    ),  # R's vector of one
     (r"<-", ((r"(^|[;\n])(\s*[^\W\d]\w*\s*)<-", r"\1\2="),)),
     (r"\bnorm\.[pc]df\(", ((r"\b(?:(?:scipy|stats|sp)\.)*norm\.([pc]df)\(", r"norm\1("),)),  # SciPy
     (r"'fro'", ((r",\s*'fro'\s*\)", ")"),)),  # which norm() is

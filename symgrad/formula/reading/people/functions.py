@@ -165,6 +165,51 @@ def _full(value: int) -> Callable[..., Any]:
     return call
 
 
+def _sizes(shape: Any) -> tuple[Any, ...]:
+    """The sizes of a shape, from terms."""
+    return tuple(size_text(s) if isinstance(s, Term) else s for s in (shape if isinstance(shape, tuple) else (shape,)))
+
+
+def _spread(a: Term, *shape: Any) -> Any:
+    """``np.broadcast_to`` and torch's ``expand``."""
+    sizes = _sizes(shape[0] if len(shape) == 1 else shape)
+    kept = (*(-1,) * (len(sizes) - a.ndim), *a.shape)
+    return op("expand", a, shape=tuple(k if s == -1 else s for s, k in zip(sizes, kept, strict=True)))
+
+
+def _tile(a: Term, *counts: Any) -> Any:
+    """``np.tile``, where what is repeated has one entry along an axis whose number of copies is a size."""
+    sizes = _sizes(counts[0] if len(counts) == 1 else counts)
+    a = op("reshape", a, shape=(*(1,) * (len(sizes) - a.ndim), *a.shape)) if len(sizes) > a.ndim else a
+    sizes = (*(1,) * (a.ndim - len(sizes)), *sizes)
+    along = [axis for axis, (s, count) in enumerate(zip(a.shape, sizes, strict=True)) if s == 1 and count != 1]
+    a = op("expand", a, shape=tuple(sizes[k] if k in along else s for k, s in enumerate(a.shape)))
+    rest = [1 if k in along else count for k, count in enumerate(sizes)]
+    if not all(isinstance(count, int) for count in rest):
+        raise ProductMisfit(f"the number of copies along an axis with several entries is a size, {rest}")
+    return a if all(count == 1 for count in rest) else FRONTS["tile"].call(a, tuple(rest))
+
+
+def _repeat(a: Term, *counts: Any, axis: Any = None) -> Any:
+    """NumPy's along an axis, and torch's, which is NumPy's ``tile``."""
+    at = static(counts[-1])
+    if axis is None and len(counts) == 2 and isinstance(at, int) and at < a.ndim:
+        counts, axis = counts[:1], at
+    if axis is None and len(counts) == 1 and not isinstance(counts[0], tuple):
+        raise ProductMisfit("repeat() without an axis repeats entries in NumPy, and the whole in torch; write axis=")
+    if axis is None:
+        return _tile(a, *counts)
+    axis = static(axis) % a.ndim
+    if a.shape[axis] == 1:
+        return _tile(a, tuple(counts[0] if k == axis else 1 for k in range(a.ndim)))
+    return FRONTS["repeat_interleave"].call(a, static(counts[0]), axis)
+
+
+def _filled(shape: Any, value: Any) -> Any:
+    """``np.full``."""
+    return op("mul", full(_sizes(shape), 1, "float64"), value)
+
+
 def _eye(n: Any) -> Any:
     return op("eye", n=size_text(n), dtype="float64")
 
@@ -341,6 +386,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Trace": lambda a: _trace(a),
     "Determinant": lambda a: _square("det")(a),
     "ones": _full(1),
+    "full": _filled,
+    **dict.fromkeys(("broadcast_to", "expand"), _spread),
+    "tile": _tile,
+    "repmat": lambda a, m, n: _tile(op("unsqueeze", a, dim=1) if a.ndim == 1 else a, (m, n)),  # MATLAB's
+    "repeat": _repeat,
     "zeros": _full(0),
     "ones_like": lambda a: full(a.shape, 1, a.dtype),
     "zeros_like": lambda a: full(a.shape, 0, a.dtype),

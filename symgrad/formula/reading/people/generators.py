@@ -11,6 +11,7 @@ from typing import Any
 
 from symgrad.errors import FormulaError
 from symgrad.formula.reading.people.paper import INDICES
+from symgrad.formula.reading.people.ranks import MODULES, rank
 
 
 def refusal(node: ast.AST, advice: str = "") -> FormulaError:
@@ -26,6 +27,10 @@ def filled(value: ast.expr, generator: ast.comprehension) -> ast.expr:
 
 
 _FILLED = "_filled_"
+
+
+class Masked(ast.IfExp):
+    """What ``g[x > 0] = …`` gives: a case for each entry, where a branch of Python asks one question."""
 
 
 def written(node: ast.expr, table: Mapping[str, Any]) -> str:
@@ -53,16 +58,36 @@ class _Writer(ast.NodeTransformer):
     # ------------------------------------------------------------------------------------- conditions
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        self._refuse_arrays(node.test)
+        return self.visit_Masked(node)
+
+    def visit_Masked(self, node: ast.IfExp) -> ast.expr:
         parts = (node.test, node.body, node.orelse)
         return ast.Call(ast.Name("where"), [self.visit(part) for part in parts], [])
 
+    def _refuse_arrays(self, test: ast.expr) -> None:
+        """Refuse the condition of a branch on a whole array, of which Python does not know which entry is meant."""
+        if rank(test, self._axes):
+            raise refusal(test, _WHOLE)
+
+    def _axes(self, name: str) -> int | None:
+        """How many axes the value of a name has that are not of one entry."""
+        if name in self.members:
+            return rank(self.members[name], self._axes)
+        if name in self.letters or name not in self.table:
+            return 0
+        return sum(1 for size in self.table[name].shape if size != 1)
+
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        self._refuse_arrays(node)
         values = [self.visit(value) for value in node.values]
         sign = ast.BitAnd() if isinstance(node.op, ast.And) else ast.BitOr()
         made: ast.expr = functools.reduce(lambda a, b: ast.BinOp(a, sign, b), values)
         return made
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        if node.ops[1:]:
+            self._refuse_arrays(node)
         values = [self.visit(value) for value in (node.left, *node.comparators)]
         pairs = [ast.Compare(a, [sign], [b]) for a, sign, b in zip(values, node.ops, values[1:], strict=False)]
         made: ast.expr = pairs[0]
@@ -85,8 +110,16 @@ class _Writer(ast.NodeTransformer):
         row = [self._index(x) for x in (node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])]
         while row[1:] and row[-1] == ":":
             row.pop()
+        if None in row and any(getattr(n, "id", "") in self.letters for n in ast.walk(node.slice)):
+            raise refusal(node, "an index of a loop stands alone, or with a number added, as in x[i] and x[i - 1]")
         if None in row or row == [":"]:
             return self.generic_visit(node)  # type: ignore[return-value]
+        value = self.members.get(getattr(node.value, "id", ""), node.value)
+        if isinstance(value, ast.Subscript):  # A[i][j], or an entry of a row that a loop is over
+            before = value.slice.elts if isinstance(value.slice, ast.Tuple) else [value.slice]
+            if not any(isinstance(x, ast.Slice) for x in before):
+                own = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+                return self.visit_Subscript(ast.Subscript(value.value, ast.Tuple([*before, *own])))
         array = ast.unparse(self.visit(node.value))
         return ast.Name(f"{array if array.isidentifier() else f'({array})'} _{{{','.join(map(str, row))}}} ")
 
@@ -119,9 +152,14 @@ class _Writer(ast.NodeTransformer):
             return ast.Call(ast.Name("sum"), [made], []) if every else made  # NumPy's, of all entries
         if isinstance(inner, ast.ListComp) and name in ("array", "asarray", _FILLED) and len(node.args) == 1:
             return self._array(inner, filled=name == _FILLED)
-        method = isinstance(node.func, ast.Attribute) and not node.keywords and name in _METHODS
-        if method and getattr(node.func.value, "id", "np") not in MODULES:  # type: ignore[attr-defined]
-            node = ast.Call(ast.Name(name), [node.func.value, *node.args], [])  # type: ignore[attr-defined]
+        of = node.func.value if isinstance(node.func, ast.Attribute) else None
+        method = of is not None and getattr(of, "attr", getattr(of, "id", "")) not in MODULES
+        if of is not None and method and not node.keywords and name in _METHODS:
+            node = ast.Call(ast.Name(name), [of, *node.args], [])
+        if name == "dot" and len(node.args) == 2 and not node.keywords and self.letters:
+            return self.visit(ast.BinOp(node.args[0], ast.MatMult(), node.args[1]))  # type: ignore[no-any-return]
+        if name == "sum" and len(node.args) == 1 and self.letters and rank(node.args[0], self._axes) == 1:
+            return self._of_entries(node.args[0])
         return self.generic_visit(node)  # type: ignore[return-value]
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
@@ -167,6 +205,10 @@ class _Writer(ast.NodeTransformer):
                 raise refusal(whole, "a list that leaves out entries is shorter; fill an array of zeros in a loop")
         for test in reversed(tests):
             value = ast.IfExp(test, value, ast.Constant(0))
+        if basis and len(letters) == 1 and rank(value, self._axes) == 1:  # rows
+            letters.append(self._letter(value))
+            heads.append(f"sum_{letters[1]}")
+            value = self._entry(value, ast.Name(f"{_INDEX}{letters[1]}"))
         text = ast.unparse(self._anew(value))
         self.letters, self.members = before
         if basis:
@@ -175,6 +217,38 @@ class _Writer(ast.NodeTransformer):
         for head in reversed(heads):
             text = f"({head} ({text}))"
         return ast.Name(text)
+
+    def _of_entries(self, vector: ast.expr) -> ast.expr:
+        """The sum of the entries of a vector made of rows and entries with indices, over an index of its own."""
+        letter = self._letter(vector)
+        entry = self._anew(self._entry(vector, ast.Name(f"{_INDEX}{letter}")))
+        return ast.Name(f"(sum_{letter} ({ast.unparse(entry)}))")
+
+    def _letter(self, vector: ast.expr) -> str:
+        """A letter of its own for the entries of a vector."""
+        letter = next(self.free, "")
+        if not letter:
+            raise refusal(vector, _TOO_MANY)
+        self.letters[f"{_INDEX}{letter}"] = letter
+        self.room[letter] = (0, 0)
+        return letter
+
+    def _entry(self, node: ast.expr, index: ast.Name) -> ast.expr:
+        """The entry of a vector at an index."""
+        axes = rank(node, self._axes)
+        if axes == 0:
+            return node
+        if axes == 1 and isinstance(node, ast.UnaryOp):
+            return ast.UnaryOp(node.op, self._entry(node.operand, index))
+        if axes == 1 and isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
+            return ast.BinOp(self._entry(node.left, index), node.op, self._entry(node.right, index))
+        inner = node.args[0] if isinstance(node, ast.Call) and node.args else None
+        if axes == 1 and isinstance(node, ast.Call) and isinstance(inner, ast.GeneratorExp):
+            each = ast.GeneratorExp(self._entry(inner.elt, index), inner.generators)
+            return ast.Call(node.func, [each], [])
+        if axes == 1 and isinstance(node, ast.Call) and node.args and not node.keywords:  # a function of entries
+            return ast.Call(node.func, [self._entry(a, index) for a in node.args], [])
+        return ast.Subscript(node, index)
 
     # ------------------------------------------------------------------------------------- ranges
 
@@ -187,7 +261,7 @@ class _Writer(ast.NodeTransformer):
         own = called == "range" and name in INDICES and name not in {*self.table, *self.letters.values()}
         letter = name if own else next(self.free, "")
         if not letter:
-            raise refusal(over, f"a text has up to {len(INDICES)} indices")
+            raise refusal(over, _TOO_MANY)
         index = ast.Name(f"{_INDEX}{letter}")
         self.room[letter] = (_after(generator), 0)
         self.letters[index.id] = letter
@@ -269,13 +343,11 @@ class _Writer(ast.NodeTransformer):
 
 
 _INDEX = "_index_"
-MODULES = {
-    "np", "numpy", "torch", "jnp", "jax", "sg", "sympy", "sp", "scipy", "linalg", "math", "special", "F", "nn", "tf",
-}  # fmt: skip
-"""Names before a point that say where a function is from."""
 _LENGTH = re.compile(r"len\((\w+)\)|(\w+)\.size|(\w+)\.shape\[(\d+)\]")
 
 
+_TOO_MANY = f"a text has up to {len(INDICES)} indices"
+_WHOLE = "this is a condition on a whole array, which is an error in Python; write np.where(condition, a, b)"
 _METHODS = ("sum", "mean", "dot", "trace")
 
 

@@ -289,7 +289,7 @@ def _row(tokens: Any, k: int, below: bool = False) -> list[str]:
 
 def _shape_before(r: Any, end: int) -> tuple[Any, ...] | None:
     """The shape of the symbol whose tokens end at a place."""
-    for parts, value in (*r.known, *r.rows):
+    for parts, value in (*r.rows, *r.known) if r.others.get("capitals") else (*r.known, *r.rows):
         if end >= len(parts) and [i[1] for i in r.tokens.items[end - len(parts) : end]] == parts:
             return tuple((value.exact or value.term).shape)
     return None

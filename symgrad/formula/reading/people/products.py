@@ -21,6 +21,7 @@ from symgrad.formula.reading.values import (
     identity,
     kronecker_product,
     negated,
+    op,
     product,
     transposed,
 )
@@ -142,7 +143,9 @@ class Products(_TexReader):
         )
 
     def quotient(self, top: Any, bottom: Any) -> Any:
-        """A quotient; arrays divide entry by entry."""
+        """A quotient; arrays divide entry by entry, and MATLAB solves equations with matrices."""
+        if self.others.get("solves") and bottom.kind == "m":
+            return self.times(top, self.inverse(bottom))
         return divided(top, bottom) if bottom.kind == "s" else self.entrywise(lookup("div"), top, bottom)
 
     def times(self, a: Any, b: Any) -> Any:
@@ -198,6 +201,8 @@ class Products(_TexReader):
 
     def starred(self, a: Any, b: Any, sign: str) -> Any:
         """What ``*`` means in plain text: the matrix product, or entry by entry where that is meant or fits alone."""
+        if self.others.get("rows") and {a.kind, b.kind} == {"m", "v"} and sign == r"\pair":
+            return self.entrywise(lookup("mul"), a, b)
         alike = isinstance(a, Value) and isinstance(b, Value) and a.kind == b.kind and a.kind in ("v", "r", "m")
         unfit = alike and sign == r"\star" and a.kind == "m" and a.term.shape[1] != b.term.shape[0]
         if alike and (sign == r"\pair" or a.kind != "m" or unfit):
@@ -208,6 +213,10 @@ class Products(_TexReader):
         """An entrywise operation, with a place in its error."""
         if {"eye", "oo"} <= {a.kind for a in values}:
             values = tuple(map(self._sized, values))
+        if self.others.get("rows") and {a.kind for a in values} in ({"m", "v"}, {"m", "r"}):
+            axes = {"v": 1, "r": 0}
+            terms = [op("unsqueeze", a.term, dim=axes[a.kind]) if a.kind in axes else a.term for a in values]
+            return Value("m", function(*terms))
         try:
             return super().entrywise(function, *values)
         except (FormulaError, ShapeError) as error:

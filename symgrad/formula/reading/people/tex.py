@@ -144,7 +144,8 @@ class PeopleReader(Products):
             for parts in ([name], *([i[1] for i in tokenize(form).items] for form in forms)):
                 self.known.append((parts, value_of(table[name])))
             row = name.lower()
-            if table[name].ndim > 1 and row != name and row not in table and (len(name) == 1 or row in GREEK):
+            free = row not in table or (self.others.get("capitals") and row != name)
+            if table[name].ndim > 1 and row != name and free and (len(name) == 1 or row in GREEK):
                 self.rows.append(([name_latex(row)], value_of(table[name])))
         self.measured()
 
@@ -250,8 +251,11 @@ class PeopleReader(Products):
 
     def symbol(self) -> Any:
         """The symbol written at this place, the longest that fits."""
-        found = self.first_of(self.known)
-        return self.first_of(self.rows) if found is None and self.tokens.peek(1) == "_" else found
+        for names in (self.rows, self.known) if self.others.get("capitals") else (self.known, self.rows):
+            found = self.first_of(names) if names is self.known or self.tokens.peek(1) == "_" else None
+            if found is not None:
+                return found
+        return None
 
     # -------------------------------------------------------------------------------------- factors
 
@@ -326,6 +330,9 @@ class PeopleReader(Products):
             tokens.take()
             count = op("arange", n=self.index_sizes[text], dtype="int64")
             return Indexed([(op("add", count, self.firsts.get(text, 1)), (text,))])
+        if text in ("i", "j") and self.others.get("imaginary") and text not in self.bound:
+            tokens.take()
+            return Value("s", number(1j))
         if tokens.kind == "char" and text.isalpha() and text not in ("I", *self.letters):
             raise self.unknown(f"{text!r}", text)
         if text[1:] in GREEK and text not in (*called().commands, *ATOMS) and text[0] == "\\":

@@ -21,7 +21,6 @@ from symgrad.formula.reading.misfits import ProductMisfit, TwoMeanings, said
 from symgrad.formula.reading.people.clauses import Side, cut, is_name, main_piece
 from symgrad.formula.reading.people.dialects import LEFT_DIVISION
 from symgrad.formula.reading.people.functions import ATTRIBUTES, ENTRYWISE, FUNCTIONS, function, joined
-from symgrad.formula.reading.people.generators import MODULES
 from symgrad.formula.reading.people.names import CALLED
 from symgrad.formula.reading.people.paper import (
     FRACTION,
@@ -33,6 +32,7 @@ from symgrad.formula.reading.people.paper import (
     indexed,
     spelled,
 )
+from symgrad.formula.reading.people.ranks import MODULES
 from symgrad.formula.reading.people.stars import (
     ENTRIES,
     ENTRY,
@@ -47,7 +47,7 @@ from symgrad.formula.reading.people.stars import (
 from symgrad.formula.reading.people.tex import read_latex, read_tokens
 from symgrad.formula.reading.people.tokens import OPERATORS, PeopleTokens, bars, closing, primes, scripted
 from symgrad.formula.reading.text import ALIASES, _Reader, symbol_table
-from symgrad.formula.reading.values import Value, entrywise, product, value_of
+from symgrad.formula.reading.values import Value, entrywise, op, product, value_of
 from symgrad.formula.term import Term, as_term, number, size_letter
 from symgrad.op import FRONTS, TABLE, lookup
 
@@ -149,8 +149,10 @@ _INTRODUCED = re.compile(r"[\s,;]+(?:where|with|for|since|because)\s+(?=\w+\s*:?
 # ---------------------------------------------------------------------------------------------- NumPy's notation
 
 
-def read_numpy(text: str, symbols: Mapping[str, Any] | Iterable[Term], star: str = ENTRIES) -> Term:
+def read_numpy(text: str, symbols: Mapping[str, Any] | Iterable[Term], star: str = ENTRIES, rows: bool = False) -> Term:
     """The term of a text in NumPy's notation; ``star`` says what ``*`` means between matrices.
+
+    With ``rows`` entries of a vector belong to the rows of a matrix beside it, as in R and MATLAB.
 
     >>> read_numpy("2*A.T @ (A@x - b)", {"A": ("m", "n"), "x": ("n",), "b": ("m",)}).shape
     ('n',)
@@ -161,12 +163,13 @@ def read_numpy(text: str, symbols: Mapping[str, Any] | Iterable[Term], star: str
     tokens.items = [(kind, _SIGNS.get(found, found), place) for kind, found, place in tokens.items]
     main, definitions = statements(tokens, table)
     for name, items in definitions:
-        table[name] = _finished(PeopleTokens(text, items), table)
-    return _finished(PeopleTokens(text, main), table)
+        table[name] = _finished(PeopleTokens(text, items), table, rows)
+    return _finished(PeopleTokens(text, main), table, rows)
 
 
-def _finished(tokens: PeopleTokens, table: dict[str, Term]) -> Term:
+def _finished(tokens: PeopleTokens, table: dict[str, Term], rows: bool) -> Term:
     reader = NumpyReader(tokens, table)
+    reader.rows = rows
     found = reader.expression(0)
     tokens.end()
     if isinstance(found, Value):
@@ -232,6 +235,7 @@ class NumpyReader(_Reader):
 
     infixes = _Reader.infixes | INFIXES
     powers = _Reader.powers | POWERS
+    rows = False
 
     def operator(self) -> str:
         """The sign that comes next, with what it means where that is known."""
@@ -245,6 +249,8 @@ class NumpyReader(_Reader):
                 return beside_identity(sign.split()[-1], left, right)
             if sign == "@" and not (left.ndim and right.ndim):
                 raise ShapeError("@ stands between arrays; between numbers, or a number and an array, write *")
+            if self.rows and sign not in ("@", "∖") and (left.ndim, right.ndim) in ((1, 2), (2, 1)):
+                left, right = (x if x.ndim == 2 else op("unsqueeze", x, dim=1) for x in (left, right))
             return super().infix(sign, left, right)
         except ShapeError as error:
             raise self.tokens.error(str(error).rstrip(".").replace("'", ""), ProductMisfit) from None
@@ -273,8 +279,11 @@ class NumpyReader(_Reader):
             return super().attribute(left)
         tokens.at += 3
         if name in _SAME_VALUE:
-            while tokens.take() not in (")", ""):
-                pass
+            whole = False
+            while (found := tokens.take()) not in (")", ""):
+                whole = whole or re.search("int|bool|long", found) is not None
+            if whole and left.dtype is not None and left.dtype.kind not in "biu":
+                raise tokens.error(f"{name}() cuts numbers off to whole ones, which is no formula here")
             return 1 * left
         return self.call(name, [left])
 

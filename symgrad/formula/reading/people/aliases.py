@@ -1,0 +1,81 @@
+"""Names of one array in Python's statements: after ``g = x``, what changes ``g`` in place changes ``x``."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from symgrad.formula.reading.people.ranks import rank
+
+CHANGED = "_changed_"
+"""How the name begins of an array that another name of it has changed, where what it is now is not known."""
+_VIEWS = ("reshape", "view", "ravel", "squeeze", "transpose", "swapaxes", "asarray")
+
+
+class Share(NamedTuple):
+    """A name of an array, which array that is, and the part of it."""
+
+    name: str
+    array: int
+    part: str
+
+
+class Shared:
+    """The names that share arrays."""
+
+    def __init__(self, table: Mapping[str, Any]):
+        self.table = table
+        self.names: dict[str, Share] = {}
+        self.count = itertools.count()
+
+    def give(self, name: str, value: ast.expr, values: Mapping[str, ast.expr]) -> None:
+        """After ``name = value``: both are the same array where the value is a name, or a view of one."""
+        self.names.pop(name, None)
+        base, part = _named(value)
+        axes = rank(values.get(base, ast.Name(base)), self.axes) if base and base != name else 0
+        if axes == 0:
+            return
+        share = self.names.setdefault(base, Share(base, next(self.count), ""))
+        unknown = f"?{next(self.count)}" if axes is None else ""
+        self.names[name] = Share(name, share.array, f"{share.part}{part}{unknown}")
+
+    def others(self, name: str) -> list[Share]:
+        """The other names of an array."""
+        own = self.names.get(name)
+        return [s for s in self.names.values() if own is not None and s.array == own.array and s.name != name]
+
+    def changed(self, name: str, values: dict[str, ast.expr]) -> None:
+        """After a change of an array in place, give its other names what they have now."""
+        for other in self.others(name):
+            same = other.part == self.names[name].part
+            values[other.name] = values[name] if same else ast.Name(f"{CHANGED}{other.name}")
+
+    def after(self, *ways: Mapping[str, Share]) -> None:
+        """After a branch: names that are the same on all ways stay so."""
+        names = {name: share for way in ways for name, share in way.items()}
+        self.names = {
+            name: share if all(way.get(name) == share for way in ways) else share._replace(part=f"?{next(self.count)}")
+            for name, share in names.items()
+        }
+
+    def axes(self, name: str) -> int | None:
+        """How many axes an argument has; None for other names."""
+        return self.table[name].ndim if name in self.table else None
+
+
+def _named(node: ast.expr) -> tuple[str, str]:
+    """The name of the array that a value is or is a view of, and which part of it; empty for new arrays."""
+    part = ""
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
+            part, node = f".{node.attr}{part}", node.value
+        elif isinstance(node, ast.Subscript) and not any(isinstance(n, ast.Compare) for n in ast.walk(node.slice)):
+            part, node = f"[{ast.unparse(node.slice)}]{part}", node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS:
+            inner = node.args[0] if node.func.attr == "asarray" and node.args else node.func.value
+            part, node = f".{node.func.attr}{part}", inner
+        else:
+            return "", ""
+    return node.id, part
