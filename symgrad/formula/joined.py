@@ -90,25 +90,34 @@ def _following(values: Sequence[Any], sizes: Sequence[Sizes]) -> Term | None:
             c = _factor(values, [Fraction(n) ** p for n in row])
             if c is not None:
                 return lookup("mul" if p == 1 else "div")(number(c), measure)  # type: ignore[no-any-return]
-    for measure, row in (*plain, *products):
-        irrational = values[0] / row[0]
-        if all(abs(irrational * n - v) <= 1e-14 * abs(v) for v, n in zip(values, row, strict=True)):
-            return lookup("mul")(number(float(irrational)), measure)  # type: ignore[no-any-return]  # n log(2π) / 2
+    found = _irrational(values, (*plain, *near, *products))
+    if found is not None:
+        return found
     for measure, row in (*plain, *near):
         c = _factor(values, [math.log(n) for n in row])
         if c is not None:
             return lookup("mul")(number(c), lookup("log")(measure))  # type: ignore[no-any-return]
     for measure, row in plain:
         for p in (1, -1):
-            found = _affine([Fraction(v) ** p for v in values], row)
-            if found is not None:
-                total = lookup("add")(lookup("mul")(number(found[0]), measure), number(found[1]))
+            line = _affine([Fraction(v) ** p for v in values], row)
+            if line is not None:
+                total = lookup("add")(lookup("mul")(number(line[0]), measure), number(line[1]))
                 return total if p == 1 else lookup("div")(number(1), total)  # type: ignore[no-any-return]
     for measure, row in (*plain, *near, *products):
         for root in (Fraction(1, 2), Fraction(-1, 2)):
             c = _factor(values, [n**root for n in row])
             if c is not None:
                 return lookup("mul")(number(c), lookup("pow")(measure, number(root)))  # type: ignore[no-any-return]
+    return None
+
+
+def _irrational(values: Sequence[Any], measured: Sequence[Measured]) -> Term | None:
+    """c n, or c/n, with any number for c: n log(2π) / 2, and 2π / n."""
+    for measure, row in measured:
+        for p in (1, -1):
+            c = float(values[0] / Fraction(row[0]) ** p)
+            if all(abs(c * float(n) ** p - v) <= 1e-14 * abs(v) for v, n in zip(values, row, strict=True)):
+                return lookup("mul" if p == 1 else "div")(number(c), measure)  # type: ignore[no-any-return]
     return None
 
 

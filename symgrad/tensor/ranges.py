@@ -248,7 +248,7 @@ def _triangle(name: str, places: Any, row: Any, col: Any, offset: Any, dtype: An
 
 def _window(name: str, shape: Callable[..., Any], parameters: dict[str, float], doc: str) -> Callable[..., Tensor]:
     def make(
-        window_length: int, periodic: bool = True, *given: float, dtype: Any = None, requires_grad: bool = False,
+        window_length: Any, periodic: bool = True, *given: float, dtype: Any = None, requires_grad: bool = False,
         **options: Any,
     ) -> Tensor:  # fmt: skip
         numbers = {**parameters, **dict(zip(parameters, given, strict=False))}
@@ -263,7 +263,11 @@ def _window(name: str, shape: Callable[..., Any], parameters: dict[str, float], 
         else:
             last = length if periodic else length - 1
             value = shape(np.arange(length) / last, **numbers).astype(kind)
-        return finished(name, value, requires_grad, None, options, sized=(window_length, *numbers.values()))
+        recipe, size = None, window_length if hasattr(window_length, "kept") else None
+        if size is not None and not (size - 2).is_behind():  # how it is made at every size
+            t = arange(size, dtype=np.dtype(np.float64)) / (size if periodic else size - 1)
+            recipe = shape(t, **numbers).to(kind).more().recipe
+        return finished(name, value, requires_grad, None, options, recipe, sized=(window_length, *numbers.values()))
 
     return known_as(make, name, f"{doc}  ``periodic=False`` makes both ends equal, for filters.")
 

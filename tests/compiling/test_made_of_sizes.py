@@ -51,6 +51,11 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "twice as many frequencies": lambda x: sg.abs(sg.fft.rfft(x, n=2 * x.shape[0])),
     "half as many frequencies": lambda x: sg.abs(sg.fft.rfft(x, n=x.shape[0] // 2)),
     "tiles": lambda x: x.tile(x.shape[0] - 1) ** 2,
+    "angles of a polygon": lambda x: x * (2 * np.pi / x.shape[0]),
+    "waves in all samples": lambda x: x * sg.sin(sg.arange(x.shape[0], dtype=sg.float64) * (2 * np.pi / x.shape[0])),
+    "frequencies": lambda x: x * sg.fft.fftfreq(x.shape[0], 0.1, dtype=sg.float64),
+    "half of the frequencies": lambda x: sg.abs(sg.fft.rfft(x)) * sg.fft.rfftfreq(len(x), 0.1, dtype=sg.float64),
+    "in a window": lambda x: x * sg.hann_window(x.shape[0], periodic=False, dtype=sg.float64),
     "convolved with itself": lambda x: np.convolve(x, x, mode="same"),
 }
 
@@ -103,6 +108,17 @@ def test_rows_of_two_hold_for_even_numbers(function: Callable[[Any], Any], tmp_p
             program(row(5))
         program.save(tmp_path / "rows.py")
         assert "n mod 2 = 0" in (tmp_path / "rows.py").read_text()
+
+
+def test_arrays_of_the_function_are_asked_for_at_other_sizes(tmp_path: Any) -> None:
+    sg.compile(lambda x: x * np.blackman(len(x)), row(6), name="f").save(tmp_path / "f.py")
+    spaces: dict[str, Any] = {"__name__": "f"}
+    exec((tmp_path / "f.py").read_text(), spaces)  # noqa: S102  (a file that was just written)
+    np.testing.assert_allclose(spaces["f"](row(9), c1=np.blackman(9)), row(9) * np.blackman(9))
+    with pytest.raises(
+        ValueError, match=r"c1 must have shape \(n,\), and n is 9 in x; its default is as long as it was"
+    ):
+        spaces["f"](row(9))
 
 
 def test_recorded_graphs_write_halves() -> None:

@@ -45,6 +45,8 @@ _CHECKED = '''def _checked(**arrays):
             known, where = sizes.setdefault(letter, (size, name)) if isinstance(letter, str) else (letter, "")
             if size != known and letter is not ...:
                 found = f", and {{letter}} is {{known}} in {{where}}" if where else ""
+                if value is globals().get(name):
+                    found += "; its default is as long as it was when this was written: give another one"
                 raise ValueError(f"{name}(): {{name}} has size {{size}} in axis {{axis}}, but {{wanted}}{{found}}")
         arrays[name] = array.astype(dtype, copy=False)[()]
 {made}    return arrays.values()
