@@ -245,6 +245,14 @@ def _context(digits: int) -> Any:
     return mp
 
 
+def _whole(value: Any, dtype: Any) -> Any:
+    """Whole numbers as NumPy's, which may be indices; those that are too large for it stay Python's."""
+    if np.asarray(value).dtype == object:
+        with contextlib.suppress(OverflowError):
+            return np.asarray(value).astype(dtype)
+    return value
+
+
 class Digits:
     """One walk at one precision, rounded to the nearest number, away from zero (``up``) or towards it (``down``)."""
 
@@ -296,7 +304,8 @@ class Digits:
             return size_value(t.params["name"], letters)
         if t.op is NUMBER:
             return self._number(t.params["value"])
-        return self.apply(t.op, args, concrete(t.op, t.params, letters))
+        made = self.apply(t.op, args, concrete(t.op, t.params, letters))
+        return made if t.dtype is None or t.dtype.kind not in "iu" else _whole(made, t.dtype)
 
     def exact(self, value: Any) -> Any:
         """An array of exactly the floats of another; integers and truth values stay NumPy's."""

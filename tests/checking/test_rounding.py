@@ -216,6 +216,28 @@ def test_where_there_are_no_values_in_many_digits_the_exact_gradient_stays():
 
     assert not check(f, lambda x, k: right * (1 + 1e-6), x, k, diagnose=False)
     assert check(f, lambda x, k: right, x, k)
+    assert check(f, lambda x, k: right, x, k, method="mp")  # the sum of an index and 1 was no index
+
+
+TIMES, HEIGHTS = np.linspace(0, 1, 12), np.random.default_rng(1).normal(size=12)
+
+
+@pytest.mark.parametrize("powers", [4, 6, 8])
+def test_constants_that_have_lost_digits_are_no_mistake_of_the_gradient(powers):
+    """What f makes of a table beside the tape, an inverse, is off by more than the rounding of the gradient."""
+
+    def f(y):
+        V = np.vander(TIMES, powers)
+        return ((np.linalg.inv(V.T @ V) @ V.T @ y) ** 2).sum()
+
+    def grad(y):
+        P = np.linalg.pinv(np.vander(TIMES, powers))
+        return 2 * P.T @ (P @ y)
+
+    report = check(f, grad, HEIGHTS)
+    assert report.ok, report
+    for wrong in (lambda y: 1.001 * grad(y), lambda y: grad(y) + np.max(grad(y)) * 1e-3 * (y > 0)):
+        assert not check(f, wrong, HEIGHTS, diagnose=False)
 
 
 @pytest.mark.parametrize("far", [1e2, 1e4, 1e6])

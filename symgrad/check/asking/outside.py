@@ -1,7 +1,8 @@
-"""Numbers that functions read from outside: of their module, from around them, of objects, and as their defaults.
+"""Numbers and arrays that functions read from outside: of their module, from around them, of objects, as defaults.
 
-What is right for ``SCALE = 0.5`` alone, a factor 2 * SCALE that is left out, is told by other values of it.  A number
-counts as one wherever it has the same name and the same value: both functions may hold a copy.
+What is right for ``SCALE = 0.5`` alone, a factor 2 * SCALE that is left out, is told by other values of it; and how far
+the rounding of a table moves a derivative, by other last digits.  A number counts as one wherever it has the same name
+and the same value: both functions may hold a copy.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from symgrad.notices import is_of_program
 MOST_HOLDERS = 200
 """Functions, objects and dicts that are looked into."""
 
-LARGEST = 10
-"""The largest of the numbers that are round."""
+LARGEST, MOST_ENTRIES = 10, 3000
+"""The largest of the numbers that are round, and the entries of an array that is looked at."""
 
 _FOLLOWED = (FunctionType, MethodType, BuiltinFunctionType, functools.partial, type, np.ufunc, ModuleType)
 
@@ -32,16 +33,16 @@ Put = Callable[[Any], object]
 
 
 @dataclass
-class Number:
-    """A number with its name, and what puts another one into the places where functions read it."""
+class Constant:
+    """A number or an array with its name, and what puts another one into the places where functions read it."""
 
     name: str
-    value: float
+    value: Any
     puts: list[Put] = field(default_factory=list)
 
     @contextmanager
-    def being(self, other: float) -> Iterator[None]:
-        """Inside, the functions read another number."""
+    def being(self, other: Any) -> Iterator[None]:
+        """Inside, the functions read another one."""
         try:
             for put in self.puts:
                 put(other)
@@ -57,12 +58,12 @@ def is_round(value: Any) -> Any:
         return (2 * value == np.round(2 * np.real(value))) & (np.abs(value) <= LARGEST)
 
 
-def numbers_read(f: Any, grad: Any) -> list[Number]:
+def numbers_read(f: Any, grad: Any) -> list[Constant]:
     """The round numbers that the user's function ``f`` reads from outside, wherever it or ``grad`` does.
 
     None where one of the two is no text of Python: it may have kept the numbers that it was compiled with.
     """
-    mine, theirs = _read_by(f), _read_by(grad)
+    mine, theirs = _read_by(f, _is_chosen), _read_by(grad, _is_chosen)
     if mine is None or theirs is None:
         return []
     for key, number in mine.items():
@@ -70,9 +71,14 @@ def numbers_read(f: Any, grad: Any) -> list[Number]:
     return list(mine.values())
 
 
-def _read_by(function: Any) -> dict[tuple[str, Any], Number] | None:
-    """The round numbers that a function and those that it calls read, by name and value; None as above."""
-    found: dict[tuple[str, Any], Number] = {}
+def arrays_read(f: Any) -> list[Constant]:
+    """The arrays of floats in double precision that ``f`` reads from outside, where that is known."""
+    return list((_read_by(f, _is_table) or {}).values())
+
+
+def _read_by(function: Any, wanted: Callable[[Any], bool]) -> dict[tuple[str, Any], Constant] | None:
+    """What is wanted of that which a function and those that it calls read, by name and value; None as above."""
+    found: dict[tuple[str, Any], Constant] = {}
     stack, seen, read = [function], set[int](), set[str]()
     while stack:
         value = stack.pop()
@@ -84,11 +90,12 @@ def _read_by(function: Any) -> dict[tuple[str, Any], Number] | None:
         if isinstance(value, FunctionType) and is_of_program(value.__code__.co_filename):
             read |= _names_in(value.__code__)
         for name, inside, put in _parts(value, read):
-            if _is_chosen(inside):
-                found.setdefault((name, inside), Number(name, inside)).puts.append(put)
+            if wanted(inside):
+                key = name, id(inside) if np.ndim(inside) else inside
+                found.setdefault(key, Constant(name, inside)).puts.append(put)
             elif isinstance(inside, (dict, ModuleType)) or callable(inside) or _is_of_user(type(inside)):
                 stack.append(inside)
-    return {key: number for key, number in found.items() if number.name in read}
+    return {key: constant for key, constant in found.items() if constant.name in read}
 
 
 def _is_followed(value: Any) -> bool:
@@ -180,6 +187,10 @@ def _is_chosen(value: Any) -> bool:
     if type(value) not in (int, float) and not isinstance(value, (np.floating, np.integer)):
         return False
     return math.isfinite(value) and bool(is_round(value)) and not (value == 0 and isinstance(value, int))
+
+
+def _is_table(value: Any) -> bool:
+    return type(value) is np.ndarray and value.dtype == np.float64 and value.ndim > 0 and value.size <= MOST_ENTRIES
 
 
 def _is_of_user(owner: Any) -> bool:

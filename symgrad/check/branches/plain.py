@@ -18,7 +18,7 @@ from symgrad.check.asking.arrays import as_array
 from symgrad.check.asking.calling import like
 from symgrad.check.asking.derivatives import Derivative
 from symgrad.check.asking.nested import Given
-from symgrad.check.asking.outside import Number, is_round, numbers_read
+from symgrad.check.asking.outside import Constant, is_round, numbers_read
 from symgrad.check.asking.subject import Subject
 from symgrad.check.branches.sides import Compare, compared_there, fits, holds_around, is_mistake
 from symgrad.check.diagnosis.retry import repeated_gradients
@@ -107,7 +107,7 @@ def _hidden_by(k: int, given: Given, is_wrong: IsWrong, rng: np.random.Generator
     return None
 
 
-def _read(number: Number, given: Given, is_wrong: IsWrong, rng: np.random.Generator) -> str | None:
+def _read(number: Constant, given: Given, is_wrong: IsWrong, rng: np.random.Generator) -> str | None:
     """The same of a number that the functions read from outside."""
     other = next(_others(number.value, rng))
     with number.being(other):

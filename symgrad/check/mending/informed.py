@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import warnings
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
@@ -113,7 +114,8 @@ class Values:
             tree = ast.parse(words.strip(), mode="eval")
             if not all(map(self._is_harmless, ast.walk(tree))):
                 return None
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
                 value = eval(compile(tree, "<part>", "eval"), self.scope)  # noqa: S307  (of the user's own function)
         except Exception:  # noqa: BLE001  (a variable of another moment, shapes that do not fit)
             return None

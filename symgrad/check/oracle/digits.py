@@ -41,7 +41,7 @@ def look_at_digits(subject: Subject, exact: Exact, given: Sequence[Any], again: 
 
     Exact gradients that lose digits themselves are replaced by those that do not.
     """
-    if exact.measured or exact.output is None or not all(map(_is_near, given, exact.gradients)):
+    if exact.measured or exact.output is None or not all(map(is_near, given, exact.gradients)):
         return {}
     eps = max(subject.eps, default=DOUBLE)
     if eps > DOUBLE:
@@ -74,7 +74,8 @@ def _in_extended_precision(subject: Subject, again: Again) -> list[Any] | None:
     return again(subject.in_own_kind(wide))
 
 
-def _is_near(given: Any, exact: Any) -> bool:
+def is_near(given: Any, exact: Any) -> bool:
+    """Whether what a gradient is off may be rounding."""
     if given.shape != exact.shape or not np.isfinite(exact).all():
         return False
     with np.errstate(all="ignore"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from symgrad.check.asking.arrays import epsilon
 from symgrad.check.asking.derivatives import largest
+from symgrad.check.asking.outside import arrays_read, is_round
 from symgrad.check.asking.subject import Subject
 from symgrad.check.graph.surgery import CarefulSweep, nodes_below
 from symgrad.check.oracle.answer import Exact
@@ -95,6 +97,27 @@ class _Noised(CarefulSweep):
             return value
         noise: Any = 1 + _NOISE * self.rng.choice([-1.0, 1.0], np.shape(value))
         return value * noise
+
+
+def moved_by_constants(subject: Subject, found: Exact) -> list[Any]:
+    """How far the gradients move when arrays that ``f`` reads from outside are rounded otherwise; round entries stay.
+
+    What ``f`` makes of them beside the tape, an inverse or a table of powers, is a constant to the exact gradient,
+    with whatever digits it has lost.  A larger move is a jump, and no rounding.
+    """
+    rng, arrays, moved = np.random.default_rng(4), arrays_read(subject.f), [np.zeros(g.shape) for g in found.gradients]
+    for _ in range(4 if arrays and not found.measured else 0):
+        with contextlib.ExitStack() as stack:
+            for array in arrays:
+                step = np.finfo(float).eps * rng.choice([-1.0, 1.0], array.value.shape)
+                stack.enter_context(array.being(array.value * (1 + np.where(is_round(array.value), 0, step))))
+            try:
+                gradients = subject.derivative.exact(*subject.trace(subject.args))
+            except Exception:  # noqa: BLE001  (whatever f does with another table)
+                continue
+        pairs = [(np.abs(a - g), m, g) for a, m, g in zip(gradients, moved, found.gradients, strict=True)]
+        moved = [np.maximum(m, off) if largest(off) <= MOST_LOST * largest(g) else m for off, m, g in pairs]
+    return [ULPS * m for m in moved]
 
 
 def _swept(found: Exact) -> list[float]:
