@@ -97,6 +97,11 @@ _NOT_HERE = {
     "hub": "is not here: torch.load reads files of weights.",
     "nn.parallel.scatter_gather": "is not here: there is one device.",
     "onnx": "is not here: symgrad.compile writes files of programs.",
+    "utils.model_zoo": "is not here: torch.load reads files of weights.",
+    **dict.fromkeys(
+        ("ao", "nn.intrinsic", "nn.qat", "nn.quantized", "quantization"),
+        "is not here: symgrad.fake_quantize_per_tensor_affine rounds as if to few bits.",
+    ),
 }
 """Rooms of torch that are not here, which packages import all the same."""
 _NO_KINDS = ("SymBool", "SymFloat", "SymInt", "complex32", "qint32", "qint8", "quint8")

@@ -15,6 +15,9 @@ import symgrad as sg
 ROOT = Path(__file__).resolve().parents[1]
 IMPORTS = """
 from torch.nn import _reduction as _Reduction
+import torch.utils.model_zoo as model_zoo
+from torch.quantization.observer import MinMaxObserver
+from torch.nn.quantized import BatchNorm2d as QBatchNorm2d
 from torch.nn.modules.utils import _pair, _ntuple
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.instancenorm import _InstanceNorm

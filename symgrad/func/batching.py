@@ -27,8 +27,10 @@ from symgrad.tape import containers
 from symgrad.tape.forward.bundle import Bundle, bundled
 from symgrad.tape.forward.dual import Dual
 from symgrad.tape.numbering import sequence
+from symgrad.tape.observers import RUNNING
 from symgrad.tape.record import Recorded, plain, value_of
 from symgrad.tape.standins import inner
+from symgrad.tape.threads import meanwhile
 from symgrad.tape.watching.captured import captured, sharing, transforming
 from symgrad.tensor import Tensor
 
@@ -150,9 +152,9 @@ class _Batch:
             for k in range(self.size or 1):
                 examples.noting = not k
                 start()
-                rows.append(
-                    self.run([_example(x, dim, k) if self.size else _imagined(x, dim) for x, dim in self.pairs()])
-                )
+                row = [_example(x, dim, k) if self.size else _imagined(x, dim) for x, dim in self.pairs()]
+                with meanwhile(RUNNING, again=RUNNING.again or k + 1 < self.size):
+                    rows.append(self.run(row))
         return _stacked(rows, self.out_dims, _name(self.func), bool(self.size))
 
     def whole(self, level: Level) -> Any:

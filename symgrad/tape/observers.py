@@ -143,10 +143,12 @@ def later() -> Iterator[list[Any]]:
 class _Running(ThreadState):
     def __init__(self) -> None:
         self.sweeps: list[Any] = []
+        self.again = False
 
 
 RUNNING = _Running()
-"""The reverse sweeps under way in this thread, outermost first."""
+"""The reverse sweeps under way in this thread, outermost first; ``again``: whether the same program runs once more on
+the graphs that are there, as that of ``vmap`` does on the next example, so that no sweep may free them."""
 
 
 class running:  # noqa: N801  (a context)

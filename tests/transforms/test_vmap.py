@@ -442,3 +442,15 @@ def test_formulas_of_mapped_gradients_have_the_names_of_what_all_examples_share(
     both = vmap(lambda r: grad(lambda w: (w @ r) ** 2)(w * 2) + w)(x)
     assert {str(s) for s in both.expr.free_symbols} >= {"w", "w_2", "x"}
     assert sg.verify(both).ok
+
+
+@pytest.mark.parametrize("name", ["symgrad", pytest.param("torch", marks=pytest.mark.peer)])
+def test_a_pass_over_a_graph_from_outside_goes_over_it_once_for_all_examples(name):
+    """Run one by one, the first example freed the graph that the second one needed; the last one frees it."""
+    t = pytest.importorskip(name)
+    w = t.tensor([1.0, 2.0], requires_grad=True)
+    y = (w * w).exp()
+    rows = t.vmap(lambda g: t.autograd.grad([y], [w], [g], retain_graph=False)[0], randomness="different")(t.eye(2))
+    assert t.allclose(rows, t.diag((2 * w * y).detach()))
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        y.sum().backward()

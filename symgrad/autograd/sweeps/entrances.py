@@ -233,7 +233,7 @@ def run_sweep(
         [(root_of(out), seed) for out, seed in zip(outputs, seeds, strict=True)],
         wanted,
         create_graph,
-        keep_graph,
+        keep_graph or RUNNING.again,
         wrap_saved,
         finish_leaf,
         lambda node, g: run_node_hooks(node, g, Tensor, origin),
