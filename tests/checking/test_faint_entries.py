@@ -28,6 +28,22 @@ def test_a_mistake_in_a_faint_entry_is_found(name):
     assert report.mend is None
 
 
+OTHERS = {
+    "another function": (lambda x: np.exp(x).sum(), lambda x: np.exp(x) * np.where(x < -40, x**2, 1), [1.0, 2, -60]),
+    "another argument": (lambda x: np.exp(-x * x).sum(), lambda x: np.where(x > 9, -1, -2 * x) * np.exp(-x * x),
+                         [0.3, 1.0, 10.0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_faint_entry_of_another_function_is_found(name):
+    """Its ratio is another one at every point, as that of rounding is."""
+    f, grad, x = OTHERS[name]
+    report = check(f, grad, np.array(x))
+    assert not report.ok
+    assert report["x"].worst == (2,)
+
+
 def softmax_loss(x):
     return np.log(np.exp(x).sum()) - x[3]
 
@@ -50,6 +66,11 @@ RIGHT = {
         lambda x: np.sin(x + np.pi / 2).sum() + 2 * x[1],
         lambda x: np.sin(x + np.pi) + np.array([0.0, 2]),
         ([0.0, 0.3],),
+    ),
+    "cancelled among small ones": (
+        lambda x: 1e-30 * np.log(np.exp(x[:3]).sum()) - 1e-30 * x[:3].mean() + x[3] ** 2,
+        lambda x: np.append(1e-30 * (np.exp(x[:3]) / np.exp(x[:3]).sum() - 1 / 3), 2 * x[3]),
+        ([0.5, 0.5, 0.5, 2.0],),
     ),
     "cancelled": (lambda x: ((x - x.mean()) ** 2).sum(), lambda x: 2 * (x - x.mean()), ([1e9, -1e9, 0, 1, -1],)),
 }

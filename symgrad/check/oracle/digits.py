@@ -51,7 +51,7 @@ def look_at_digits(subject: Subject, exact: Exact, given: Sequence[Any], again: 
         return {}
     else:
         _sharpen(subject, exact)
-        made = _in_extended_precision(subject, again)
+        made = in_extended_precision(subject, again)
     if made is None or len(made) != len(given):
         return {}
     said = {}
@@ -66,7 +66,8 @@ def look_at_digits(subject: Subject, exact: Exact, given: Sequence[Any], again: 
     return said
 
 
-def _in_extended_precision(subject: Subject, again: Again) -> list[Any] | None:
+def in_extended_precision(subject: Subject, again: Again) -> list[Any] | None:
+    """The given gradients in the widest numbers that NumPy has; None where these are double ones, or it fails."""
     if np.finfo(np.longdouble).eps >= DOUBLE / SMALLER:
         return None
     wide = [a.astype(WIDE[a.dtype.kind]) if k in subject.data and a.dtype.kind in WIDE else a
