@@ -162,6 +162,9 @@ DERIVATIVES = {
          r"\left(\operatorname{diag}\left(\frac{\left(Y \odot X W\right) \mathbf{1}}"
          r"{\left(X W\right)^{\odot 2} \mathbf{1}}\right) X W - Y\right)"),
     ),
+    "substrate that inhibits its enzyme": (
+        lambda V, K, S, Z: V * S / (K + S + S**2 / Z), "V", (1.3, 0.7, 2.0, 1.5), r"\frac{S}{K + S + \frac{S^{2}}{Z}}",
+    ),
     "stress of rubber": (
         mooney_rivlin, "F", (normal(3, 3), 1.0, 0.5),
         r"2 F \left(\left(a + b \lVert F \rVert_{F}^{2}\right) I - b F^{\top} F\right)",

@@ -132,3 +132,9 @@ def test_parts_are_not_called_like_an_example():
     assert "t_{i}" in text
     assert "t_{1}" not in text
     assert r"u_{1} &= \operatorname{softmax}\left(K q_{i}\right)" in text
+
+
+def test_the_program_of_one_example_is_not_known():
+    """The canonical form was printed all the same."""
+    with pytest.raises(FormulaError, match=r"batch=, canonical=False.*canonical form"):
+        sg.latex("sum((X@w - y)**2)", wrt="w", batch="i", canonical=False)

@@ -251,7 +251,8 @@ def latex(
     True always, False never, None where that is shorter and nothing is said of parts.  ``slope`` is what the term is
     the gradient of, and by which symbol, where that is known.
     ``batch`` is a letter that numbers examples: printed is the formula of one of them, with ``X_i`` for its part of X,
-    and the sum of those of all where the batch is summed over.  Raises ``FormulaError`` where examples meet.
+    and the sum of those of all where the batch is summed over.  Raises ``FormulaError`` where examples meet, and with
+    ``canonical=False``: the program of one example is not known.
 
     >>> from symgrad.formula.term import symbol
     >>> X, w = symbol("X", ("n", "m")), symbol("w", ("m",))
@@ -260,6 +261,11 @@ def latex(
     """
     if not isinstance(term, Term):
         raise FormulaError(f"latex() prints formulas, not {type(term).__name__}; for a tensor use t.latex().")
+    if batch is not None and not canonical:
+        raise FormulaError(
+            "latex(batch=, canonical=False): the formula of one example is a canonical form, in which the axis of the "
+            "batch is gone; leave out batch= for the program as it was run, or canonical=False for that of one example."
+        )
     example = None if batch is None else per_example(term, batch)
     if example is not None:
         term, loops = example.term, False

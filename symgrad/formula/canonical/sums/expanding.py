@@ -131,6 +131,8 @@ def _cleared(p: Product, run: Canonicaliser) -> Product:
                 continue
             into = Factor(g.base, (), unit)
             wide = [merged(q.with_factors([*q.factors, into]), run) for q in inside.terms]
+            if f.power < 0 and _fractions(wide, g.base) > _fractions(inside.terms, g.base):
+                continue  # S/(K + S + S²/I) has no fraction K/S below its bar
             # J(aJ^(-5/3) + b) is aJ^(-2/3) + bJ: beside a root the factor is gone in front.
             gone = g.power == unit * f.power and any(x != int(x) for x in met)
             short = cost(wide) <= cost(inside.terms) + gone
@@ -145,6 +147,11 @@ def _cleared(p: Product, run: Canonicaliser) -> Product:
             coef = p.coef * Fraction(bracket.coef) ** int(f.power)
             return merged(Product(coef, [*rest, *new], p.out, p.decimal), run)
     return p
+
+
+def _fractions(terms: Sequence[Product], base: Term) -> int:
+    """How many terms are divided by powers of a factor."""
+    return sum(any(x.base is base and x.power < 0 for x in q.factors) for q in terms)
 
 
 def _leaves_own_sum(p: Product, f: Factor, inside: Form, run: Canonicaliser) -> bool:
