@@ -68,3 +68,14 @@ def test_texts_of_pairs_say_their_values(name, order):
             sizes |= {letter: n for letter, n in zip(s.shape, given[s.params["name"]].shape) if isinstance(letter, str)}
         for text, read in readings(result.term, known).items() if result is not None else ():
             np.testing.assert_allclose(evaluate(read, given, sizes), result.numpy(force=True), rtol=1e-10, err_msg=text)
+
+
+SIGNS = r"\operatorname{sign}\left(x \mathbf{1}^{\top} - \mathbf{1} x^{\top}\right)"
+
+
+def test_signs_of_differences_change_with_their_order():
+    """Gini's mean difference: its signs stood there twice, the second time transposed."""
+    plain = sg.latex("sum(abs(x[:,None]-x))", wrt="x", shapes="x=n").replace("_{n}", "")
+    assert plain == rf"2 {SIGNS} \mathbf{{1}}"
+    text = sg.latex("sum(A*abs(x[:,None]-x))", wrt="x", shapes="x=n A=n,n")
+    assert text == rf"\left({SIGNS} \odot \left(A + A^{{\top}}\right)\right) \mathbf{{1}}"

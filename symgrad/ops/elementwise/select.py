@@ -329,6 +329,7 @@ real_sign: Op = elementwise(
     bounds=(-1, 1),
     halves=(-1, 1),
     called=r"\operatorname{sign}",
+    parity="odd",
     doc="-1, 0 or 1; derivative 0.",
 )
 complex_sign: Op = primitive(

@@ -173,6 +173,7 @@ cbrt: Op = _smooth(
     digits=lambda mp, x: mp.sign(x) * mp.cbrt(abs(x)),
     regular=(0, "{} != 0"),
     rises=True,
+    parity="odd",
     doc="Cube root.",
 )
 

@@ -403,6 +403,7 @@ erfinv: Op = elementwise(
     kinks=(-1, 1),
     digits=digits.erfinv,
     called=r"\operatorname{erf}^{-1}",
+    parity="odd",
     doc="Inverse of the error function, on (-1, 1).",
 )
 within("special")(erfinv)

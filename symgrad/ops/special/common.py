@@ -222,6 +222,7 @@ sinc: Op = _special(
     digits=lambda mp, x: mp.sincpi(x),
     c="sinc({0})",
     called=r"\operatorname{sinc}",
+    parity="even",
     doc="sin(πx)/(πx), and 1 at 0.",
 )
 dsinc: Op = _special(
@@ -234,6 +235,7 @@ dsinc: Op = _special(
     half=halves.dsinc,
     digits=digits.dsinc,
     c="dsinc({0})",
+    parity="odd",
     doc="Derivative of sinc; 0 at 0.",
 )
 

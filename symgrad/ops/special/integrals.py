@@ -47,6 +47,7 @@ sine_integral: Op = of_reals(
     lambda out, x: spherical_jn_op(x, n=0),  # whose angle is not rounded
     sympy="Si",
     called=r"\mathrm{Si}",
+    parity="odd",
     doc="The sine integral Si(x), the integral of sin(t)/t from 0.",
 )
 cosine_integral: Op = of_reals(
@@ -90,6 +91,7 @@ dawsn: Op = of_reals(
     kernels.dawsn,
     lambda out, x: dawsn_slope(x, n=1),
     digits=lambda mp, x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x),
+    parity="odd",
     doc="Dawson's integral: e^(-x²) times the integral of e^(t²) from 0 to x.",
 )
 
@@ -118,6 +120,7 @@ fresnels: Op = of_reals(
     lambda out, x: fresnel_slope(x, cosine=False),
     sympy="fresnels",
     called=r"\mathrm{S}",
+    parity="odd",
     doc="Fresnel's sine integral S(x), the integral of sin(πt²/2) from 0 to x.",
 )
 fresnelc: Op = of_reals(
@@ -126,6 +129,7 @@ fresnelc: Op = of_reals(
     lambda out, x: fresnel_slope(x, cosine=True),
     sympy="fresnelc",
     called=r"\mathrm{C}",
+    parity="odd",
     doc="Fresnel's cosine integral C(x), the integral of cos(πt²/2) from 0 to x.",
 )
 fresnel_slope: Op = family(
