@@ -94,23 +94,24 @@ class Call:
         )
         return FOLDED[self.name](*args, **kwargs)
 
-    def recorded(self, values: Sequence[Any]) -> tuple[list[Any], Any]:
-        """The function on leaves of its own with these values, and what it gives of them."""
+    def own(self, values: Sequence[Any]) -> list[Any]:
+        """Leaves of its own with these values."""
         leaves = [plain(self.cls, value) for value in values]
         for k in self.wanted:
             leaves[k]._requires_grad = True
-        with enable_grad():
-            return leaves, self.run(leaves)
+        return leaves
 
     def again(self, values: Sequence[Any]) -> tuple[list[Any], Any]:
-        """The same for a pass that frees it: what was kept of the first run, if these are its values still."""
+        """A recorded run for a pass that frees it: what was kept of the first one, if these are its values still."""
         first, self.first = self.first, None
         if first is not None and not stepped_aside():
             leaves, out = first
             since, same = out._node.sequence_nr, all(x._value is v for x, v in zip(leaves, values, strict=True))
             if same and not any(changed_since(value, since) for value in (*values, out._value)):
                 return first
-        return self.recorded(values)
+        leaves = self.own(values)
+        with enable_grad():
+            return leaves, self.run(leaves)
 
 
 _PLACE: Any = Ellipsis
@@ -143,7 +144,7 @@ def _recorded(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     constants = {k: value for k, value in enumerate(values) if value.dtype.kind in "bui"}
     cls: Any = TensorType.tensor
     call = Call(cls, name, places, structure, wanted, constants)
-    made = _kept(call, values)
+    made = _kept(call, values, args, kwargs)
     if made is None:
         made = without_grad(function, args, kwargs)
         if not is_floating(made._value.dtype) or [t for t in tensors if t is made]:
@@ -156,15 +157,20 @@ _FEW, _HELD = 1 << 12, 1 << 13
 """Bytes of arguments up to which the first run is recorded, and of what it may hold then to be kept."""
 
 
-def _kept(call: Call, values: Sequence[Any]) -> Any:
+def _kept(call: Call, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a first run that was recorded; None where it was not, or something is wrong with it."""
     if MODE.inferred or stepped_aside() or sum([value.nbytes for value in values]) > _FEW:
         return None
+    leaves = call.own(values)
+    rest = iter(leaves)
     try:
-        leaves, made = call.recorded(values)
+        given = [next(rest) if isinstance(arg, Recorded) else arg for arg in args]
+        named = {key: next(rest) if isinstance(arg, Recorded) else arg for key, arg in kwargs.items()}
+        made = FOLDED[call.name](*given, **named)
     except Exception:  # noqa: BLE001  (the run of the arguments themselves says what is wrong)
         return None
-    if made._node.__class__ is not Node or not made._requires_grad:
+    nested = next(rest, None) is not None  # some of them are in containers
+    if nested or made._node.__class__ is not Node or not made._requires_grad:
         return None
     if _held(made._node) <= _HELD:
         call.first = leaves, made
