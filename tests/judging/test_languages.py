@@ -56,3 +56,24 @@ def test_a_star_of_matlab_is_the_matrix_product() -> None:
     asked = {"of": "sum(A**2*B)", "wrt": "A", "shapes": "A=n,n B=n,n"}
     assert not sg.judge("@(A,B) 2*A*B", **asked).equal
     assert sg.judge("@(A,B) 2*A.*B", **asked).equal
+
+
+LEAST = {"of": "norm(y - X@b)**2/2", "wrt": "b", "shapes": "X=n,p y=n b=p"}
+PROGRAMS = [
+    "colSums(-c(y - X %*% b) * X)", "-crossprod(X, y - X %*% b)",
+    "function g = grad(b, X, y)\n  r = y - X*b; % residuals\n  g = -X'*r;\nend",
+    "function [g] = grad(b, X, y)\n% the gradient\n  r = y - X*b;\n  g = -X' * r;\nend",
+    "g = np.zeros(p)\nfor j in range(p):\n    g[j] = -np.sum((y - X@b)*X[:, j])\nreturn g",
+    "n, p = X.shape\ng = np.zeros(p)\nfor j in range(p):\n    g[j] = -n*np.mean((y - X@b)*X[:, j])\nreturn g",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_least_squares_in_several_languages(text: str) -> None:
+    assert sg.judge(text, **LEAST).equal
+    assert sg.judge(text.replace("y - X", "y + X"), **LEAST).verdict == "DIFFERENT"
+
+
+def test_a_mean_is_divided_by_its_own_size() -> None:
+    text = "g = np.zeros(p)\nfor j in range(p):\n    g[j] = -p*np.mean((y - X@b)*X[:, j])\nreturn g"
+    assert sg.judge(text, **LEAST).verdict == "DIFFERENT"

@@ -105,6 +105,8 @@ REFUSED = [
     ("g = np.empty(n)\nfor i in range(1, n):\n    g[i] = 2*x[i]\nreturn g", SQUARE, "array of zeros"),
     ("G = np.zeros((n,n))\nfor i in range(n):\n    G[i,i] = 2*x[i]\nreturn G", SQUARE, "array of zeros"),
     ("return 2*x.astype(int)", SQUARE, "cuts numbers off"),
+    ("for v in x:\n    g.append(2*v)\nreturn np.array(g)", SQUARE, "is empty before"),
+    ("g = 2*x\ng[0] = 2*x[-]\nreturn g", SQUARE, "cannot read"),
     ("2*sum(x[-i] for i in range(n))", SQUARE, "stands alone"),
 ]
 

@@ -125,6 +125,9 @@ def literal_of(text: str) -> Any:
 def picked(x: Term, index: Any) -> Term:
     """The entries at an index: ranges whose ends are sizes, as ``x[m:m+n]`` with letters, are taken one by one."""
     parts = index if isinstance(index, tuple) else (index,)
+    for part in parts:
+        if isinstance(part, str):
+            raise FormulaError(f"{part!r} is no index here, where numbers are, and ranges.")
     ends = [(p.start, p.stop) if isinstance(p, slice) else (None, None) for p in parts]
     if not any(isinstance(end, str) for pair in ends for end in pair):
         return op("getitem", x, index=static_index(index))  # type: ignore[no-any-return]

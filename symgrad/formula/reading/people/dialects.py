@@ -19,6 +19,7 @@ def plain(text: str, table: Mapping[str, Any] | None = None) -> str:
     ('y * (transpose(A) @ x)', 'Transpose[A]@x')
     """
     text = _REMARKS.sub("", text.replace("⁄", "/").replace("∕", "/"))
+    text = re.sub(r"%[^\n]*", "", text) if language(text) == MATLAB else text
     text = as_formula(text, table or {}) or text
     text = _FUNCTION.sub(r"\g<body>", _HEAD_OF_FUNCTION.sub("", text))
     found = _STEERING.search(text) or _LOOP.search(text)
@@ -60,7 +61,7 @@ _HEAD_OF_FUNCTION = re.compile(r"^\s*(?:def\s+\w+\s*\([^()]*\)[^:\n]*:|(?:\w+\s*
 MATLAB, R = "MATLAB", "R"
 _HEADS = {
     R: r"(?:\w+\s*(?:<-|=)\s*)?function\s*\([^()]*\)\s*\{?",
-    MATLAB: r"(?:function\s+\w+\s*=\s*\w+\s*\([^()]*\)|(?:\w+\s*=\s*)?@\([^()]*\))",
+    MATLAB: r"(?:function\s+\[?\s*\w+\s*\]?\s*=\s*\w+\s*\([^()]*\)|(?:\w+\s*=\s*)?@\([^()]*\))",
 }
 """How functions begin in a language."""
 _FUNCTION = re.compile(
@@ -72,12 +73,12 @@ _STEP = re.compile(r"(^|;)(\s*\w+)\s*([-+*/@])=(?!=)\s*([^\n;]*)", re.MULTILINE)
 LEFT_DIVISION = re.compile(r"(?<=[\w)\]'])\s*\\\s*(?=[a-zA-Z](?![a-zA-Z])|\()")
 r"""MATLAB's ``A\b``: a command of LaTeX has more letters."""
 _DIALECTS = (
-    (r"%[*ox]%|\bt?crossprod\(", ((r"%\*%", "@"), (r"\bt\(", "transpose("))),  # R
-    (r"\bas\.|\bdrop\(", ((r"\b(?:as\.(?:numeric|vector|matrix)|drop)\(", "("),)),
     (
         r"%[*ox]%|<-|\bt?crossprod\(",
         ((r"(?<![\w.])c\(([^(),]*(?:\([^()]*\)[^(),]*)*)\)", r"(\1)"),),
     ),  # R's vector of one
+    (r"%[*ox]%|\bt?crossprod\(", ((r"%\*%", "@"), (r"\bt\(", "transpose("))),  # R
+    (r"\bas\.|\bdrop\(", ((r"\b(?:as\.(?:numeric|vector|matrix)|drop)\(", "("),)),
     (r"<-", ((r"(^|[;\n])(\s*[^\W\d]\w*\s*)<-", r"\1\2="),)),
     (r"\bnorm\.[pc]df\(", ((r"\b(?:(?:scipy|stats|sp)\.)*norm\.([pc]df)\(", r"norm\1("),)),  # SciPy
     (r"'fro'", ((r",\s*'fro'\s*\)", ")"),)),  # which norm() is

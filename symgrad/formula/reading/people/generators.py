@@ -11,7 +11,7 @@ from typing import Any
 
 from symgrad.errors import FormulaError
 from symgrad.formula.reading.people.paper import INDICES
-from symgrad.formula.reading.people.ranks import MODULES, rank
+from symgrad.formula.reading.people.ranks import MODULES, is_whole_axis, parts_of, rank
 
 
 def refusal(node: ast.AST, advice: str = "") -> FormulaError:
@@ -116,10 +116,10 @@ class _Writer(ast.NodeTransformer):
             return self.generic_visit(node)  # type: ignore[return-value]
         value = self.members.get(getattr(node.value, "id", ""), node.value)
         if isinstance(value, ast.Subscript):  # A[i][j], or an entry of a row that a loop is over
-            before = value.slice.elts if isinstance(value.slice, ast.Tuple) else [value.slice]
-            if not any(isinstance(x, ast.Slice) for x in before):
-                own = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-                return self.visit_Subscript(ast.Subscript(value.value, ast.Tuple([*before, *own])))
+            before, own = parts_of(value), iter(parts_of(node))
+            if not any(isinstance(x, ast.Slice) and not is_whole_axis(x) for x in before):
+                filled = [next(own, x) if isinstance(x, ast.Slice) else x for x in before]
+                return self.visit_Subscript(ast.Subscript(value.value, ast.Tuple([*filled, *own])))
         array = ast.unparse(self.visit(node.value))
         return ast.Name(f"{array if array.isidentifier() else f'({array})'} _{{{','.join(map(str, row))}}} ")
 
@@ -158,8 +158,11 @@ class _Writer(ast.NodeTransformer):
             node = ast.Call(ast.Name(name), [of, *node.args], [])
         if name == "dot" and len(node.args) == 2 and not node.keywords and self.letters:
             return self.visit(ast.BinOp(node.args[0], ast.MatMult(), node.args[1]))  # type: ignore[no-any-return]
-        if name == "sum" and len(node.args) == 1 and self.letters and rank(node.args[0], self._axes) == 1:
-            return self._of_entries(node.args[0])
+        whole = name in ("sum", "mean") and len(node.args) == 1 and not node.keywords and self.letters
+        if whole and rank(node.args[0], self._axes) == 1 and (name == "sum" or self._length(node.args[0])):
+            total = self._of_entries(node.args[0])
+            length = self._length(node.args[0]) if name == "mean" else ""
+            return ast.BinOp(total, ast.Div(), ast.Name(length)) if length else total
         return self.generic_visit(node)  # type: ignore[return-value]
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
@@ -223,6 +226,25 @@ class _Writer(ast.NodeTransformer):
         letter = self._letter(vector)
         entry = self._anew(self._entry(vector, ast.Name(f"{_INDEX}{letter}")))
         return ast.Name(f"(sum_{letter} ({ast.unparse(entry)}))")
+
+    def _length(self, vector: ast.expr) -> str:
+        """The letter of the size of a vector made of arguments entry by entry; empty where it is not known."""
+        stack: list[ast.expr] = [vector]
+        while stack:
+            node = stack.pop()
+            array = node.value if isinstance(node, ast.Subscript) else node
+            if isinstance(array, ast.Name) and rank(node, self._axes) == 1 and array.id in self.table:
+                parts = parts_of(node) if isinstance(node, ast.Subscript) else []
+                kept = [k for k in range(self.table[array.id].ndim) if k >= len(parts) or is_whole_axis(parts[k])]
+                size = str(self.table[array.id].shape[kept[0]]) if len(kept) == 1 else ""
+                return size if re.fullmatch(r"\w+", size) else ""
+            if isinstance(node, ast.UnaryOp):
+                stack.append(node.operand)
+            elif isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
+                stack += [node.left, node.right]
+            elif isinstance(node, ast.Call) and rank(node, self._axes) == 1:
+                stack += node.args
+        return ""
 
     def _letter(self, vector: ast.expr) -> str:
         """A letter of its own for the entries of a vector."""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from symgrad.formula.reading.people.generators import refusal
+from symgrad.formula.reading.people.ranks import parts_of
 
 
 def flat(target: ast.Subscript) -> ast.Subscript:
@@ -15,16 +16,6 @@ def flat(target: ast.Subscript) -> ast.Subscript:
         target = target.value
         parts = [*parts_of(target), *parts]
     return ast.Subscript(target.value, ast.Tuple(parts) if parts[1:] else parts[0], ast.Store())
-
-
-def parts_of(target: ast.Subscript) -> list[ast.expr]:
-    """The indices of a subscript, axis by axis."""
-    return target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
-
-
-def is_whole_axis(node: ast.expr) -> bool:
-    """Whether an index is a colon."""
-    return isinstance(node, ast.Slice) and not (node.lower or node.upper or node.step)
 
 
 def index_of(node: ast.expr) -> tuple[str, int] | None:

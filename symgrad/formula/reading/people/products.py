@@ -182,6 +182,8 @@ class Products(_TexReader):
 
     def plain(self, value: Any) -> Term:
         """The term of a value, for places where its own axes count: in brackets, ``vec(I)``."""
+        if isinstance(value, Family):
+            raise self.tokens.error("a row or column with an index of a sum stands beside other entries, or in a sum")
         return super().plain(self._sized(value))
 
     def _sized(self, value: Any) -> Any:

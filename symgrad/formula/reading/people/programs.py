@@ -9,14 +9,15 @@ from __future__ import annotations
 import ast
 import copy
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from symgrad.errors import FormulaError
 from symgrad.formula.reading.people.aliases import CHANGED, Share, Shared
 from symgrad.formula.reading.people.generators import Masked, filled, refusal, written
-from symgrad.formula.reading.people.places import flat, index_of, is_part, is_whole_axis, moved, parts_of, replaced
-from symgrad.formula.reading.people.ranks import ENTRYWISE, rank
+from symgrad.formula.reading.people.places import flat, index_of, is_part, moved, replaced
+from symgrad.formula.reading.people.ranks import ENTRYWISE, is_whole_axis, parts_of, rank
 
 Values = dict[str, ast.expr]
 
@@ -32,7 +33,9 @@ def as_formula(text: str, table: Mapping[str, Any]) -> str | None:
     if _SIGNS.search(text) is None:
         return None
     try:
-        body = ast.parse(text.strip()).body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # a text that is no Python says nothing about it
+            body = ast.parse(text.strip()).body
         body = [s for s in body if not isinstance(s, (ast.Import, ast.ImportFrom))]
         if len(body) == 1 and isinstance(body[0], ast.FunctionDef):
             body = body[0].body
@@ -253,7 +256,9 @@ class _Program:
         if any(isinstance(n, ast.Name) and n.id.startswith(_HELD) for n in ast.walk(value)):
             raise refusal(statement, _CARRIED)
         letter, old = getattr(generator.target, "id", None), values.get(name, ast.Name(name))
-        if not indices and isinstance(old, ast.List) and not old.elts:
+        if not indices:
+            if not isinstance(old, ast.List) or old.elts:
+                raise refusal(statement, "a list that a loop appends to is empty before: g = []")
             values[name] = ast.ListComp(value, [generator])
             return
         empty = _is_zero(old) or (_is_zero(old, _GARBAGE) and _is_every(generator))

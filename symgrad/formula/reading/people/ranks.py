@@ -60,7 +60,7 @@ def _of_product(left: int | None, right: int | None) -> int | None:
 def _of_entries(node: ast.Subscript, axes: Callable[[str], int | None]) -> int | None:
     """Of what is taken out of an array: an index takes an axis away, and a range leaves it."""
     whole = rank(node.value, axes)
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    parts = parts_of(node)
     if whole is None or len(parts) > whole:
         return None
     plain = [part for part in parts if not isinstance(part, ast.Slice)]
@@ -81,3 +81,13 @@ def _of_call(node: ast.Call, axes: Callable[[str], int | None]) -> int | None:
     if name in ("dot", "inner", "vdot"):
         return _of_product(*ranks) if len(ranks) == 2 else None
     return 0 if name in _REDUCING and len(args) == 1 and not node.keywords and ranks[0] is not None else None
+
+
+def parts_of(target: ast.Subscript) -> list[ast.expr]:
+    """The indices of a subscript, axis by axis."""
+    return target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+
+
+def is_whole_axis(node: ast.expr) -> bool:
+    """Whether an index is a colon."""
+    return isinstance(node, ast.Slice) and not (node.lower or node.upper or node.step)
