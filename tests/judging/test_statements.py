@@ -80,6 +80,7 @@ RIGHT += [
 ]
 
 WRONG = [
+    ("def g(x):\n    g = x.copy()\n    g + x\n    return g", SQUARE),
     (FORCES % "2*d/(d@d+1)**2", PAIRS),
     (SKIPPED.replace("4", "2"), ("sum((x[:,None]-x)**2)", "x", "x=n")),
     ("g = x\ng[x > 0] = 0\nreturn 2*x", SQUARE),
@@ -97,6 +98,10 @@ WRONG = [
 ]
 
 REFUSED = [
+    ("p = np.exp(x)/np.exp().sum()\nreturn p", SQUARE, "cannot read"),
+    ("g = 2*x\ng[1:]j = 0\nreturn g", SQUARE, "no Python: invalid syntax in line 2"),
+    ("g = 2*x; g[] = 0; g", SQUARE, "no Python: invalid syntax in line 1"),
+    ("def g(x):\n    g = x.copy()\n   g += x\n    return 2*x", SQUARE, "no Python"),
     ("y = x.T\ny *= 2\nreturn 2*x", SQUARE, "write g = x.copy()"),
     ("g = x\nfor i in range(n):\n    g[i] += x[i]\nreturn g", SQUARE, "write g = x.copy()"),
     ("def g(x):\n    if x > 0:\n        return 2*x\n    return 2*x", SQUARE, "write np.where"),

@@ -314,7 +314,12 @@ def _reciprocal(name: str) -> Callable[..., Any]:
 
 
 def _elementwise(name: str) -> Callable[..., Any]:
-    return lambda *args: apply(lookup(name), args, {})
+    def call(*args: Any) -> Any:
+        if len(args) != 1:
+            raise TypeError("it takes one array")
+        return apply(lookup(name), args, {})
+
+    return call
 
 
 ENTRYWISE: dict[str, Callable[..., Any]] = {

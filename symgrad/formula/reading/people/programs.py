@@ -50,8 +50,15 @@ def as_formula(text: str, table: Mapping[str, Any]) -> str | None:
         return written(made, table)
     except FormulaError:
         raise
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None  # no Python, or too deep: other readers say where
+    except SyntaxError as error:
+        if _STATEMENT.search(text) is None:
+            return None  # no Python: other readers say where
+        line = (error.text or "").strip()
+        raise FormulaError(
+            f"cannot read a program that is no Python: {error.msg} in line {error.lineno}, {line!r}"
+        ) from None
+    except (ValueError, RecursionError, MemoryError):
+        return None  # too deep
 
 
 _SIGNS = re.compile(
@@ -59,6 +66,10 @@ _SIGNS = re.compile(
     r"|\.shape\s*$|^\s*return\b|^\s*\w+\s*[-+*/@]=(?!=)",
     re.MULTILINE,
 )
+
+
+_STATEMENT = re.compile(r"^\s*(?:def|return)\s+\w|[;\n]\s*\w+\[[^\n;]*\]\s*[-+*/]?=(?!=)", re.MULTILINE)
+"""What only programs have: another reader would leave out the lines that it does not know."""
 
 
 class _Entry(NamedTuple):
@@ -87,6 +98,8 @@ class _Program:
                 and statement.value is not None
                 and not _is_word(statement)
             ):
+                if isinstance(statement, ast.Expr) and k + 1 < len(body):
+                    continue  # a value that nothing is done with
                 if self.entries:
                     raise refusal(statement, "entries are given values in a loop over each of their indices")
                 return _with(values, statement.value)
