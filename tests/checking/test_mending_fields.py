@@ -165,6 +165,31 @@ def shifted_the_same_way(x):
     return np.roll(d, -1) - d + 3 * x**2
 
 
+class Trades:
+    def __init__(self, risk, aversion=2.0, cost=0.7):
+        self.risk, self.aversion, self.cost = risk, aversion, cost
+
+    def utility(self, w, old):
+        return -self.aversion / 2 * w @ self.risk @ w - self.cost * np.sqrt((w - old) ** 2 + 0.01).sum()
+
+    def without_aversion(self, w, old):
+        d = w - old
+        return -self.risk @ w - self.cost * d / np.sqrt(d**2 + 0.01)
+
+    def by_its_sign(self, w, old):
+        d = w - old
+        return -self.aversion * self.risk @ w - self.cost * np.sign(d) / np.sqrt(d**2 + 0.01)
+
+
+def test_a_mend_holds_for_other_numbers_of_an_object_and_for_other_signs():
+    """2 stood for an attribute that was 2.0, and |d| for d where all were positive."""
+    trades, w = Trades(np.diag([1.0, 2, 3])), np.array([0.7, 1.1, 0.4])
+    report = check(trades.utility, trades.without_aversion, w, w / 3, argnums=0)
+    assert "self.aversion" in report.mend.right
+    report = check(trades.utility, trades.by_its_sign, w, w / 3, argnums=0)
+    assert report.mend.right == "return -self.aversion * self.risk @ w - self.cost * d / np.sqrt(d**2 + 0.01)"
+
+
 POINTS = RNG.normal(size=(6, 3)), np.linalg.qr(RNG.normal(size=(3, 3)))[0] + 0.1, np.array([0.1, -0.2, 6.0])
 CAMERA = (*POINTS, 1.7, RNG.normal(size=(6, 2)))
 FACTORS = RNG.uniform(0.2, 1, (4, 3)), RNG.uniform(0.2, 1, (3, 5)), RNG.uniform(0.2, 2, (4, 5))

@@ -189,6 +189,36 @@ def test_a_derivative_that_is_right_for_a_constant_alone_is_told_so(f, right, wr
     assert not report.notes
 
 
+def test_indices_that_do_not_repeat_hide_what_is_written_over():
+    def f(table, rows):
+        return (table[rows] ** 2).sum()
+
+    def added(table, rows):
+        g = np.zeros_like(table)
+        np.add.at(g, rows, 2 * table[rows])
+        return g
+
+    def written(table, rows):
+        g = np.zeros_like(table)
+        g[rows] += 2 * table[rows]
+        return g
+
+    table, rows = np.random.default_rng(0).normal(size=(5, 2)), np.array([4, 0, 3])
+    assert not check(f, added, table, rows).notes
+    report = check(f, written, table, rows)
+    assert report.ok
+    assert report.notes == ["the derivative is wrong where entries of rows repeat: with the first one everywhere"]
+
+
+def test_a_small_part_of_a_gradient_shows_at_numbers_that_are_far_away():
+    half = 0.5
+
+    def f(x):
+        return 10 * (x**2).sum() + half * x[0]
+
+    assert "half is 0.5: with half = 5" in str(check(f, lambda x: 20 * x + np.array([0.5, 0]), X[0]))
+
+
 def test_a_whole_number_that_is_a_size_stays_one():
     report = check(lambda x, n: (x * x).sum() / n, lambda x, n: 2 * x / len(x), X[:, 0], 7)
     assert report.ok

@@ -96,6 +96,10 @@ IsWrong = Callable[[Given], bool]
 def _hidden_by(k: int, given: Given, is_wrong: IsWrong, rng: np.random.Generator) -> str | None:
     """What to say of a constant with which the derivative is right, but not with other numbers in its place."""
     name, value = given.names[k], as_array(given.args[k])
+    if value.ndim and value.dtype.kind in "iu":  # g[index] += v counts an index that repeats once
+        wrong = is_wrong(_with(given, k, np.repeat(value[:1], len(value), 0)))
+        said = f"the derivative is wrong where entries of {name} repeat: with the first one everywhere"
+        return said if wrong else None
     if value.ndim:
         designs = (rng.integers(0, 2, value.shape), rng.choice([-1, 1], value.shape))
         if not is_wrong(_elsewhere(given, [k], rng)) or not all(is_wrong(_with(given, k, d)) for d in designs):
@@ -109,10 +113,12 @@ def _hidden_by(k: int, given: Given, is_wrong: IsWrong, rng: np.random.Generator
 
 def _read(number: Constant, given: Given, is_wrong: IsWrong, rng: np.random.Generator) -> str | None:
     """The same of a number that the functions read from outside."""
-    other = next(_others(number.value, rng))
-    with number.being(other):
-        wrong = is_wrong(given)
-    return _holds_where(number.name, number.value, f"with {number.name} = {other:.3g}") if wrong else None
+    for other in _others(number.value, rng):
+        with number.being(other):
+            wrong = is_wrong(given)
+        if wrong:
+            return _holds_where(number.name, number.value, f"with {number.name} = {other:.3g}")
+    return None
 
 
 def _others(value: Any, rng: np.random.Generator) -> Iterator[Any]:
@@ -133,7 +139,7 @@ def _may_hide(given: Given, k: int) -> bool:
     """Whether other values of an argument may show more.
 
     Where the derivative belongs to it, that is so where entries are round; else where it is one number, but for those
-    that may be a size: small ones are more often an order.
+    that may be a size (small ones are more often an order), and of indices that may repeat.
     """
     value = given.args[k]
     if isinstance(value, (bool, np.bool_)) or not (isinstance(value, (int, float)) or hasattr(value, "dtype")):
@@ -141,6 +147,8 @@ def _may_hide(given: Given, k: int) -> bool:
     array = as_array(value)
     if k in given.positions:
         return array.dtype.kind == "f" and bool(is_round(array).any())
+    if array.ndim and array.dtype.kind in "iu":
+        return len(array) > 1
     if array.ndim:
         return array.dtype.kind == "f" and array.size > 0 and bool(np.all(array == array.flat[0]))
     sizes = {n for a in given.args if hasattr(a, "shape") for n in a.shape if n > _SMALL}

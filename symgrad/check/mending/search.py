@@ -23,6 +23,7 @@ import numpy as np
 from symgrad.check.asking.arrays import as_array
 from symgrad.check.asking.nested import Given
 from symgrad.check.asking.outputs import output_leaves
+from symgrad.check.asking.outside import Constant, numbers_read
 from symgrad.check.asking.subject import Subject
 from symgrad.check.mending.edits import edits, held_data
 from symgrad.check.mending.informed import TERMS, informed_edits
@@ -146,9 +147,12 @@ class Search:
         if self._right_elsewhere(texts, {}):
             sized = self._right_at_other_sizes(texts, {})
             if sized or (sized is None and not self._may_be_sizes(change)):
-                self.found = _mend(routine, edit)
-                return True
-            special = sized is None or (not self._numbers(change) and self._writes_sizes(routine))
+                if self._right_at_all_numbers(texts):
+                    self.found = _mend(routine, edit)
+                    return True
+                special = True
+            else:
+                special = sized is None or (not self._numbers(change) and self._writes_sizes(routine))
         else:
             special = bool(self._design) and self._right_elsewhere(texts, self._design)
             special = special and self._right_at_other_sizes(texts, self._design) is not False
@@ -282,6 +286,20 @@ class Search:
         """The same where all arguments are multiplied by numbers between two; None where it is not known."""
         return self._right_at(texts, at_other_values(self.subject, low, high, self._rng, design))
 
+    def _right_at_all_numbers(self, texts: Texts) -> bool:
+        """Whether texts are right with other signs of the arguments, and of numbers that both functions read."""
+        if self._right_between(texts, -1.6, 1.6, {}) is False:
+            return False
+        for number in self._read_from_outside:
+            with number.being(number.value + 1 if isinstance(number.value, int) else 1.25 * number.value + 0.125):
+                if self._right_at(texts, self.subject.given_args()) is False:
+                    return False
+        return True
+
+    @functools.cached_property
+    def _read_from_outside(self) -> list[Constant]:
+        return numbers_read(self.given.f, self.given.again)[:MOST_NUMBERS]
+
     def _right_at_other_sizes(self, texts: Texts, design: Design) -> bool | None:
         """Whether texts are right where arguments have other sizes; None where the function has no others."""
         known = [self._right_at(texts, args) for args in at_other_sizes(self.subject, design)]
@@ -345,6 +363,9 @@ _UNKNOWN, _PART = 2, 3
 
 Rank = tuple[bool, int]
 """Whether an expression is repeated, and its rank."""
+
+MOST_NUMBERS = 4
+"""Numbers from outside of which other values are tried."""
 
 MOST_FAR, MOST_TURNED = 2, 6
 """Points farther away at which a change has to be right as well, and of those with other signs for conditions."""
