@@ -75,7 +75,7 @@ def arange(
         value = int(start) + int(step) * np.arange(len(value))
     value = value.astype(kind)
     recipe = None
-    if step == 1 and start == int(start) and len(value) > 1:
+    if step == 1 and start == int(start) and (len(value) > 1 or hasattr(end, "kept")):
         recipe = counted(start, as_size(end) if not start and end == len(value) else len(value), kind)
     return finished("arange", value, requires_grad, name, options, recipe, sized=sized)
 

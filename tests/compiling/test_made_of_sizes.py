@@ -110,6 +110,18 @@ def test_rows_of_two_hold_for_even_numbers(function: Callable[[Any], Any], tmp_p
         assert "n mod 2 = 0" in (tmp_path / "rows.py").read_text()
 
 
+@pytest.mark.parametrize("made", [sg.arange, sg.fft.fftfreq], ids=["arange", "fftfreq"])
+def test_ranges_of_one_entry_are_longer_where_sizes_are(made: Callable[..., Any]) -> None:
+    """The half of two entries is one, which was the constant of a recorded graph at every size, silently."""
+
+    def function(x: Any) -> Any:
+        return made(x.shape[0] // 2, dtype=sg.float64) * x[0]
+
+    program = sg.compile(function(sg.tensor(row(2), requires_grad=True, name="x")), ["x"])
+    for n in (2, 4, 7):
+        np.testing.assert_array_equal(program(row(n)), function(sg.tensor(row(n))).numpy())
+
+
 def test_arrays_of_the_function_are_asked_for_at_other_sizes(tmp_path: Any) -> None:
     sg.compile(lambda x: x * np.blackman(len(x)), row(6), name="f").save(tmp_path / "f.py")
     spaces: dict[str, Any] = {"__name__": "f"}
