@@ -256,9 +256,12 @@ def given(cls: Any, array: Any, read: bool = True) -> Any:
 
 
 def plain(cls: Any, value: Any) -> Any:
-    """A tensor without history; in inference mode an inference tensor."""
+    """A tensor without history; in inference mode an inference tensor.
+
+    A truth value is an array also where it is 0-d: NumPy has two scalars of them, of which all tensors would have one.
+    """
     made = cls.__new__(cls)
-    made._value = value
+    made._value = np.array(value) if value.__class__ is np.bool else value
     made._node = None
     made._requires_grad = False
     made._extra = None

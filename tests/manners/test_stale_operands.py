@@ -362,3 +362,28 @@ def test_truth_values_of_others_may_change(t):
     third.logical_not_()
     y.backward()
     assert (x.grad.item(), other.item(), third.item()) == (2.0, True, True)
+
+
+@pytest.mark.parametrize("use", ["t.where(m, x, 2 * x)", "x * m", "x.masked_fill(m, 0)", "masked(t).apply(x, m)"])
+def test_truth_values_of_their_own_may_not(t, use):
+    """A 0-d condition that was saved is noticed where it changes, as any other."""
+    x = t.tensor(3.0, requires_grad=True)
+    m = x > 0
+    y = eval(use, {"t": t, "x": x, "m": m, "masked": _masked})
+    m.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def _masked(t):
+    class Masked(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, m):
+            ctx.save_for_backward(m)
+            return x * m
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0], None
+
+    return Masked

@@ -66,14 +66,9 @@ _UNHELD = 2
 
 
 def note_scalar(value: Any) -> Any:
-    """A 0-d array for a NumPy scalar, which cannot be written to; nodes that saved the scalar see its changes.
-
-    Truth values are not told apart by identity, as NumPy has only two: a node keeps those that it saved.
-    """
+    """A 0-d array for a NumPy scalar, which cannot be written to; nodes that saved the scalar see its changes."""
     global _room
     array = np.array(value)
-    if value.__class__ is np.bool:
-        return array
     if len(_scalars) >= _room:
         for key, entry in list(_scalars.items()):
             if sys.getrefcount(entry[0]) <= _UNHELD:
