@@ -33,6 +33,11 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
     return tuple(FUNCTIONS["broadcast_tensors"](*tensors))
 
 
+def kind_of(distribution: Any) -> Any:
+    """The class here of a distribution, from which one of users' own derives."""
+    return next(kind for kind in type(distribution).__mro__ if kind.__module__.startswith("symgrad.distributions"))
+
+
 class Distribution:
     """A family of distributions of one shape: ``batch_shape`` independent ones, of events of shape ``event_shape``.
 
@@ -120,29 +125,20 @@ class Distribution:
         parameters = {name: getattr(self, name) for name in self._parameter_names}
         axes = len(self._batch_shape)  # behind which a parameter has those of an event
         wide = {name: value.expand((*batch_shape, *value.shape[axes:])) for name, value in parameters.items()}
-        kind: Any = type(self)
-        if _instance is None:
-            self._get_checked_instance(self._kind())  # raises where a class of users' own is made of other arguments
-        else:
-            kind = self._kind()
-        made = kind(*(getattr(self, name) for name in self._alike), **wide, validate_args=False)
+        made = kind_of(self)(*(getattr(self, name) for name in self._alike), **wide, validate_args=False)
         return self._filled(_instance, made)
 
-    @classmethod
-    def _kind(cls) -> type:
-        """The class here that a class of users' own derives from."""
-        return next(kind for kind in cls.__mro__ if kind.__module__.startswith("symgrad.distributions"))
-
-    @staticmethod
-    def _filled(instance: Any, made: Any) -> Any:
-        """What ``expand`` made, or the object of a class of users' own that it is to fill."""
-        if instance is None:
-            return made
-        vars(instance).update(vars(made))
+    def _filled(self, instance: Any, made: Any) -> Any:
+        """What ``expand`` made of a class here, as an object of its own class, or as the ``instance`` that is given."""
+        instance = self._get_checked_instance(type(made), instance)
+        vars(instance).update(vars(made), _validate_args=self._validate_args)
         return instance
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
-        """A bare object that ``expand`` of a class of users' own fills, under the name by which they ask for it."""
+        """A bare object that ``expand`` fills, under the name by which classes of users' own ask for it.
+
+        Raises ``NotImplementedError`` for those that are made of other arguments.
+        """
         if _instance is not None:
             return _instance
         if type(self).__init__ is not cls.__init__:  # type: ignore[misc]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from symgrad.distributions import constraints
-from symgrad.distributions.base import Distribution, broadcast_all
+from symgrad.distributions.base import Distribution, broadcast_all, kind_of
 from symgrad.distributions.composed import Independent
 from symgrad.distributions.continuous import Cauchy, Exponential, Uniform
 from symgrad.distributions.gammas import Gamma
@@ -77,7 +77,7 @@ class TransformedDistribution(Distribution):
         return self.base_dist.has_rsample  # type: ignore[no-any-return]
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        if self._kind() is not TransformedDistribution or (type(self) is not TransformedDistribution and not _instance):
+        if kind_of(self) is not TransformedDistribution:
             return super().expand(batch_shape, _instance)
         shape = Shape((*batch_shape, *self.event_shape))
         for part in reversed(self.transforms):

@@ -23,6 +23,11 @@ class _Required:
 
 
 required = _Required()
+_STEP, _STATE, _LOAD = [
+    (f"_optimizer_{what}_pre_hooks", f"_optimizer_{what}_post_hooks")
+    for what in ("step", "state_dict", "load_state_dict")
+]
+"""Torch's names for the hooks before and after each: optimisers around another one set them themselves."""
 
 
 class NoStep(AutogradError, NotImplementedError):
@@ -55,6 +60,8 @@ class Optimizer:
     tensor([0., 0.], requires_grad=True)
     """
 
+    _is_stepping = False
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "step" in cls.__dict__:
@@ -77,9 +84,8 @@ class Optimizer:
             self.add_param_group(group)
 
     def __set_hooks(self) -> None:
-        for name in ("_pre_hooks", "_post_hooks", "_state_pre_hooks", "_state_hooks", "_load_pre_hooks", "_load_hooks"):
+        for name in (*_STEP, *_STATE, *_LOAD):
             setattr(self, name, OrderedDict())
-        self._is_stepping = False
 
     # ------------------------------------------------------------------------------------ groups
 
@@ -136,7 +142,7 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """Settings and state, with numbers in place of the parameters."""
-        for hook in self._hooks("_state_pre_hooks"):
+        for hook in _hooks(self, _STATE[0]):
             hook(self)
         numbers: dict[int, int] = {}
         for group in self.param_groups:
@@ -147,7 +153,7 @@ class Optimizer:
             made["params"] = [numbers[id(param)] for param in group["params"]]
         state = {numbers[id(k)] if isinstance(k, Tensor) else k: v for k, v in self.state.items()}
         told: dict[str, Any] = {"state": state, "param_groups": groups}
-        for hook in self._hooks("_state_hooks"):
+        for hook in _hooks(self, _STATE[1]):
             told = hook(self, told) or told
         return told
 
@@ -157,7 +163,7 @@ class Optimizer:
         Raises ``ValueError`` where the groups are not as many or as long.
         """
         given = copy.copy(state_dict)
-        for hook in self._hooks("_load_pre_hooks"):
+        for hook in _hooks(self, _LOAD[0]):
             given = hook(self, given) or given
         groups = [dict(group) for group in given["param_groups"]]
         if len(groups) != len(self.param_groups):
@@ -175,7 +181,7 @@ class Optimizer:
             owner = by_number.get(key, key)
             state[owner] = _suited(owner, copy.deepcopy(value))
         self.__setstate__({"state": state, "param_groups": groups})  # by which classes bring old states up to date
-        for hook in self._hooks("_load_hooks"):
+        for hook in _hooks(self, _LOAD[1]):
             hook(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -183,7 +189,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        if "_pre_hooks" not in self.__dict__:
+        if _STEP[0] not in self.__dict__:
             self.__set_hooks()
 
     def __repr__(self) -> str:
@@ -195,35 +201,34 @@ class Optimizer:
 
     # ------------------------------------------------------------------------------------ hooks
 
-    def _hooks(self, table: str) -> list[Callable[..., Any]]:
-        return list(getattr(self, table).values())
-
-    def __enter(self, table: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        return attached(getattr(self, table), hook, prepend)
-
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(optimizer, args, kwargs)`` is called before a step, and may return other ``(args, kwargs)``."""
-        return self.__enter("_pre_hooks", hook)
+        return attached(getattr(self, _STEP[0]), hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """``hook(optimizer, args, kwargs)`` is called after a step."""
-        return self.__enter("_post_hooks", hook)
+        return attached(getattr(self, _STEP[1]), hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer)`` is called before the state is told."""
-        return self.__enter("_state_pre_hooks", hook, prepend)
+        return attached(getattr(self, _STATE[0]), hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer, state_dict)`` is called with the state, and may return another."""
-        return self.__enter("_state_hooks", hook, prepend)
+        return attached(getattr(self, _STATE[1]), hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer, state_dict)`` is called before a state is taken, and may return another."""
-        return self.__enter("_load_pre_hooks", hook, prepend)
+        return attached(getattr(self, _LOAD[0]), hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """``hook(optimizer)`` is called after a state is taken."""
-        return self.__enter("_load_hooks", hook, prepend)
+        return attached(getattr(self, _LOAD[1]), hook, prepend)
+
+
+def _hooks(optimizer: Any, table: str) -> list[Callable[..., Any]]:
+    """The hooks of a table; one around another optimiser may have none, as it does not call ``__init__``."""
+    return list(getattr(optimizer, table, {}).values())
 
 
 def _between_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -233,7 +238,7 @@ def _between_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
         if self._is_stepping:  # super().step() of a class whose own step the hooks are around
             return step(self, *args, **kwargs)
-        for hook in self._hooks("_pre_hooks"):
+        for hook in _hooks(self, _STEP[0]):
             changed = hook(self, args, kwargs)
             if changed is not None:
                 if not isinstance(changed, tuple) or len(changed) != 2:
@@ -246,7 +251,7 @@ def _between_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             out = step(self, *args, **kwargs)
         finally:
             self._is_stepping = False
-        for hook in self._hooks("_post_hooks"):
+        for hook in _hooks(self, _STEP[1]):
             hook(self, args, kwargs)
         return out
 

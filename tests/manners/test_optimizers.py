@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import importlib
 import pickle
 from typing import Any
@@ -120,6 +121,31 @@ def test_states_that_are_taken_go_through_what_a_class_does_with_them(torch: Any
     assert o.param_groups[0]["maximize"] is False
     o.step()
     assert seen == [1]
+
+
+@pytest.mark.parametrize("sets_hooks", [False, True])
+def test_optimizers_around_another_one_do_not_call_init(torch: Any, sets_hooks: bool) -> None:
+    class Around(torch.optim.Optimizer):  # type: ignore[misc]
+        def __init__(self, inner: Any) -> None:
+            self.inner, self.param_groups, self.calls = inner, inner.param_groups, []
+            if sets_hooks:
+                for what in ("step", "state_dict", "load_state_dict"):
+                    for when in ("pre", "post"):
+                        setattr(self, f"_optimizer_{what}_{when}_hooks", collections.OrderedDict())
+
+        def _hooks(self) -> None:
+            self.calls.append("hooks")
+
+        def step(self, closure: Any = None) -> Any:
+            self._hooks()
+            return self.inner.step(closure)
+
+    w = torch.ones(2, requires_grad=True)
+    made = Around(descent(torch)([w]))
+    (w @ w).backward()
+    made.step()
+    assert made.calls == ["hooks"]
+    assert w.tolist() != [1, 1]
 
 
 def test_states_of_older_versions_of_adam_are_taken(torch: Any) -> None:

@@ -235,3 +235,51 @@ def test_classes_made_of_other_arguments_are_not_expanded(name):
 
         with pytest.raises(NotImplementedError, match=f"Mine of {name} that defines a custom __init__ method must"):
             Mine(t.full((2,), 0.5)).expand((3, 2))
+
+
+MADE = {
+    "Normal": lambda kind, t: kind(t.zeros(2), t.ones(2)),
+    "MultivariateNormal": lambda kind, t: kind(t.zeros(2), t.eye(2)),
+    "Wishart": lambda kind, t: kind(t.tensor(3.0), t.eye(2)),
+    "LogNormal": lambda kind, t: kind(t.zeros(2), t.ones(2)),
+    "Independent": lambda kind, t: kind(t.distributions.Normal(t.zeros(2), t.ones(2)), 1),
+    "MixtureSameFamily": lambda kind, t: kind(
+        t.distributions.Categorical(t.ones(2)), t.distributions.Normal(t.zeros(2), t.ones(2))
+    ),
+    "TransformedDistribution": lambda kind, t: kind(
+        t.distributions.Normal(t.zeros(2), t.ones(2)), [t.distributions.ExpTransform()]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(MADE))
+def test_classes_of_users_are_what_they_were_once_expanded(name: str) -> None:
+    """What they define is theirs still."""
+
+    def told(t: Any) -> list[Any]:
+        class Mine(getattr(t.distributions, name)):
+            def log_prob(self, value: Any) -> Any:
+                return 2 * super().log_prob(value)
+
+        made = MADE[name](Mine, t)
+        wide = made.expand((3, *made.batch_shape))
+        value = t.full(made.event_shape, 0.5) + (t.eye(2) if name == "Wishart" else 0)
+        plain = MADE[name](getattr(t.distributions, name), t)
+        assert t.allclose(wide.log_prob(value), 2 * plain.log_prob(value))
+        return [type(wide).__name__, wide.batch_shape, repr(wide).split("(")[0]]
+
+    assert told(sg) == told(torch)
+
+
+@pytest.mark.parametrize("checked", [True, False])
+@pytest.mark.parametrize("name", ["Bernoulli", "Gamma", "LogNormal"])
+def test_expanded_distributions_check_values_as_they_did(name: str, checked: bool) -> None:
+    for t in (sg, torch):
+        given = (0.5,) if name == "Bernoulli" else (0.5, 2.0)
+        wide = getattr(t.distributions, name)(*map(t.tensor, given), validate_args=checked).expand((3,))
+        if checked:
+            with pytest.raises(ValueError, match="within the support"):
+                wide.log_prob(t.full((3,), -1.5))
+        else:
+            with np.errstate(invalid="ignore"):
+                wide.log_prob(t.full((3,), -1.5))
