@@ -59,7 +59,8 @@ def folded_op(name: str) -> FoldedOp:
 class Call:
     """How a function was called: its arguments with tensors taken out, and the gradients of the pass under way.
 
-    ``first``: its first run where that was recorded: leaves with the values that it was given, and the result.
+    ``first``: its first run where that was recorded: leaves with the values that it was given, the result, and what the
+    contents of the values were.
     """
 
     __slots__ = ("cls", "constants", "first", "inner", "leaves", "name", "pending", "structure", "wanted")
@@ -81,7 +82,7 @@ class Call:
         self.constants = constants
         self.pending: tuple[Any, dict[int, Any]] | None = None
         self.inner: Node | None = None
-        self.first: tuple[list[Any], Any] | None = None
+        self.first: tuple[list[Any], Any, int] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Call, (self.cls, self.name, self.leaves, self.structure, self.wanted, self.constants))
@@ -105,10 +106,10 @@ class Call:
         """A recorded run for a pass that frees it: what was kept of the first one, if these are its values still."""
         first, self.first = self.first, None
         if first is not None and not stepped_aside():
-            leaves, out = first
-            since, same = out._node.sequence_nr, all(x._value is v for x, v in zip(leaves, values, strict=True))
-            if same and not any(changed_since(value, since) for value in (*values, out._value)):
-                return first
+            leaves, out, contents = first
+            same = all(x._value is v for x, v in zip(leaves, values, strict=True)) and _contents(values) == contents
+            if same and not changed_since(out._value, out._node.sequence_nr):
+                return leaves, out
         leaves = self.own(values)
         with enable_grad():
             return leaves, self.run(leaves)
@@ -173,8 +174,13 @@ def _kept(call: Call, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict
     if nested or made._node.__class__ is not Node or not made._requires_grad:
         return None
     if _held(made._node) <= _HELD:
-        call.first = leaves, made
+        call.first = leaves, made, _contents(values)
     return made
+
+
+def _contents(values: Sequence[Any]) -> int:
+    """What tells whether arrays are what they were: NumPy may write to them, of which no version knows."""
+    return hash(tuple([value.tobytes() for value in values]))
 
 
 def _held(node: Node) -> int:

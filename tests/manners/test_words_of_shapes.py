@@ -153,6 +153,12 @@ def test_numbers_have_no_entries_to_select(t):
     said(lambda: t.tensor(1.0).select(0, 0), "select() cannot be applied to a 0-dim tensor.")
 
 
+@pytest.mark.parametrize("moves", [(np.int64(2),), (np.int64(1), 0), (1, np.int64(-1)), ((1, np.int32(1)), (0, 1))])
+def test_entries_are_moved_by_numbers_of_numpys(t, moves):
+    x = t.arange(6).reshape(2, 3)
+    assert x.roll(*moves).tolist() == np.roll(x.numpy(), *moves).tolist()
+
+
 @pytest.mark.parametrize("shapes", [((), ()), ((3,), ()), ((), (2, 3))])
 def test_numbers_are_no_factors_of_matrix_products(t, shapes):
     a, b = map(t.ones, shapes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, overload
 
 import numpy as np
@@ -79,20 +80,26 @@ roll_op: Op = primitive(
 @front("roll", op=roll_op)
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """Entries moved by ``shifts`` along ``dims`` (in the flattened tensor without ``dims``), around the ends."""
-    moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    moves, wanted = _numbers(shifts), () if dims is None else _numbers(dims)
     if not moves:
         raise ArgumentError("`shifts` required")
-    if dims is None or dims == () or dims == []:
+    if not wanted:
         if len(moves) != 1:
             raise ArgumentError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:0")
         return reshape(_moved(reshape(input, -1), moves, (0,)), shape_of(input))
     ndim = len(shape_of(input))
-    wanted = (dims,) if isinstance(dims, int) else tuple(dims)
     if len(wanted) != len(moves):
         raise ArgumentError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(wanted)}")
     if not ndim:
         raise IndexError(f"Dimension specified as {wanted[0]} but tensor has no dimensions")
     return _moved(input, moves, tuple(axis_of(d, ndim) for d in wanted))
+
+
+def _numbers(given: Any) -> tuple[Any, ...]:
+    """One number, of Python or NumPy, or several."""
+    if isinstance(given, Integral):
+        return (given if isinstance(given, int) else int(given),)
+    return tuple(given)
 
 
 def _moved(x: Any, shifts: tuple[Any, ...], dims: tuple[int, ...]) -> Any:
