@@ -6,6 +6,7 @@ import copy
 import inspect
 import warnings
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -369,7 +370,7 @@ def test_names_of_a_users_own_are_none_of_the_librarys() -> None:
     torch = pytest.importorskip("torch")
     theirs = set(dir(torch.nn.Module)) | set(vars(torch.nn.Module()))
     ours = {*dir(sg.nn.Module), *vars(sg.nn.Module())} - theirs
-    told = ("_layer_", "_shelves", "_state_dict_hooks_of_changes", "_told_below")
+    told = ("_layer_", "_shelves", "_state_dict_hooks_of_changes")
     mangled = tuple(f"_{cls.__name__}__" for cls in sg.nn.Module.__mro__)
     assert [name for name in ours if not name.startswith(("__", *told, *mangled))] == []
 
@@ -388,3 +389,33 @@ def test_names_of_a_users_own_are_none_of_the_librarys() -> None:
     assert layer(sg.ones(1, 2, dtype=sg.float64)).shape == (1, 1)
     assert repr(layer) == "Own(in_features=2, out_features=1, bias=True)"
     assert layer.get_parameter("weight") is layer.weight
+
+
+LAYERS: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any]]] = {
+    "Conv2d": ((1, 2, 2), lambda net: net(sg.ones(1, 1, 3, 3))),
+    "LSTM": ((3, 2), lambda net: net(sg.ones(4, 1, 3))[0]),
+    "LSTMCell": ((3, 2), lambda net: net(sg.ones(1, 3))[0]),
+    "GRUCell": ((3, 2), lambda net: net(sg.ones(1, 3))),
+    "RNNCell": ((3, 2), lambda net: net(sg.ones(1, 3))),
+    "BatchNorm1d": ((3,), lambda net: net(sg.ones(4, 3))),
+    "LayerNorm": ((3,), lambda net: net(sg.ones(4, 3))),
+    "Dropout": ((0.0,), lambda net: net(sg.ones(3))),
+    "ZeroPad2d": ((1,), lambda net: net(sg.ones(1, 1, 2, 2))),
+    "MaxPool1d": ((2,), lambda net: net(sg.ones(1, 1, 4))),
+    "Embedding": ((3, 2), lambda net: net(sg.tensor([0, 2]))),
+    "MSELoss": ((), lambda net: net(sg.ones(3), sg.zeros(3))),
+}
+
+
+@pytest.mark.parametrize("name", list(LAYERS))
+def test_layers_that_a_user_derives_may_have_names_of_their_own(name: str) -> None:
+    """What a class is called, and what it calls its own settings and methods, is nobody else's business."""
+    given, called = LAYERS[name]
+    base = getattr(nn, name)
+    theirs = ["settings", "function", "trains", "axes", "modes", "states", "ndims", "kind", "_scale", "_run", "_begin"]
+    theirs += ["_settings", "_function", "_set_up", "_shapes", "_batched", "_each", "_kind", "_out_size", "_as_given"]
+    body = {key: property(lambda _: 1 / 0) for key in theirs}
+    plain, own = base(*given), type("Mine", (base,), body)(*given)
+    own.load_state_dict(plain.state_dict())
+    assert sg.equal(called(own), called(plain))
+    assert repr(own) == repr(plain).replace(f"{name}(", "Mine(", 1)

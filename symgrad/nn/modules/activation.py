@@ -15,23 +15,23 @@ from symgrad.tensor.creation import full
 class ReLU(Applied):
     """max(x, 0), entry by entry."""
 
-    function = staticmethod(functional.relu)
+    _layer_function = staticmethod(functional.relu)
     inplace: bool = False
 
 
 class ReLU6(Applied):
     """min(max(x, 0), 6), entry by entry."""
 
-    function = staticmethod(functional.relu6)
+    _layer_function = staticmethod(functional.relu6)
     inplace: bool = False
 
 
 class RReLU(Applied):
     """x, or a x below 0, where a is drawn between two bounds in training, and in their middle otherwise."""
 
-    function = staticmethod(functional.rrelu)
+    _layer_function = staticmethod(functional.rrelu)
     _layer_shown = "lower={lower}, upper={upper}"
-    trains = True
+    _layer_trains = True
     lower: float = 1 / 8
     upper: float = 1 / 3
     inplace: bool = False
@@ -40,7 +40,7 @@ class RReLU(Applied):
 class Hardtanh(Applied):
     """x between two bounds, and the bounds beyond them."""
 
-    function = staticmethod(functional.hardtanh)
+    _layer_function = staticmethod(functional.hardtanh)
     _layer_shown = "min_val={min_val}, max_val={max_val}"
     min_val: float = -1.0
     max_val: float = 1.0
@@ -50,47 +50,47 @@ class Hardtanh(Applied):
 class Sigmoid(Applied):
     """1/(1 + exp(-x)), entry by entry."""
 
-    function = staticmethod(functional.sigmoid)
+    _layer_function = staticmethod(functional.sigmoid)
 
 
 class Hardsigmoid(Applied):
     """x/6 + 1/2 between 0 and 1."""
 
-    function, _layer_usual = staticmethod(functional.hardsigmoid), {}  # as in torch
+    _layer_function, _layer_usual = staticmethod(functional.hardsigmoid), {}  # as in torch
     inplace: bool = False
 
 
 class Tanh(Applied):
     """The hyperbolic tangent, entry by entry."""
 
-    function = staticmethod(functional.tanh)
+    _layer_function = staticmethod(functional.tanh)
 
 
 class SiLU(Applied):
     """x σ(x), entry by entry."""
 
-    function = staticmethod(functional.silu)
+    _layer_function = staticmethod(functional.silu)
     inplace: bool = False
 
 
 class Mish(Applied):
     """x tanh(softplus(x)), entry by entry."""
 
-    function = staticmethod(functional.mish)
+    _layer_function = staticmethod(functional.mish)
     inplace: bool = False
 
 
 class Hardswish(Applied):
     """x relu6(x + 3)/6, entry by entry."""
 
-    function, _layer_usual = staticmethod(functional.hardswish), {}  # as in torch
+    _layer_function, _layer_usual = staticmethod(functional.hardswish), {}  # as in torch
     inplace: bool = False
 
 
 class ELU(Applied):
     """x, or α (exp(x) - 1) below 0."""
 
-    function = staticmethod(functional.elu)
+    _layer_function = staticmethod(functional.elu)
     _layer_shown = "alpha={alpha}"
     alpha: float = 1.0
     inplace: bool = False
@@ -99,7 +99,7 @@ class ELU(Applied):
 class CELU(Applied):
     """x, or α (exp(x/α) - 1) below 0."""
 
-    function = staticmethod(functional.celu)
+    _layer_function = staticmethod(functional.celu)
     _layer_shown = "alpha={alpha}"
     alpha: float = 1.0
     inplace: bool = False
@@ -108,14 +108,14 @@ class CELU(Applied):
 class SELU(Applied):
     """The ELU with a factor, both chosen so that normal numbers stay normal."""
 
-    function = staticmethod(functional.selu)
+    _layer_function = staticmethod(functional.selu)
     inplace: bool = False
 
 
 class GLU(Applied):
     """The first half along an axis, times σ of the second."""
 
-    function = staticmethod(functional.glu)
+    _layer_function = staticmethod(functional.glu)
     _layer_shown = "dim={dim}"
     dim: int = -1
 
@@ -123,7 +123,7 @@ class GLU(Applied):
 class GELU(Applied):
     """x Φ(x), with Φ the distribution function of normal numbers; ``approximate="tanh"``: by a hyperbolic tangent."""
 
-    function = staticmethod(functional.gelu)
+    _layer_function = staticmethod(functional.gelu)
     _layer_shown = "approximate={approximate!r}"
     approximate: str = "none"
 
@@ -131,7 +131,7 @@ class GELU(Applied):
 class Hardshrink(Applied):
     """x, and 0 between -λ and λ."""
 
-    function = staticmethod(functional.hardshrink)
+    _layer_function = staticmethod(functional.hardshrink)
     _layer_shown = "{lambd}"
     lambd: float = 0.5
 
@@ -139,7 +139,7 @@ class Hardshrink(Applied):
 class Softshrink(Applied):
     """x, moved towards 0 by λ."""
 
-    function = staticmethod(functional.softshrink)
+    _layer_function = staticmethod(functional.softshrink)
     _layer_shown = "{lambd}"
     lambd: float = 0.5
 
@@ -147,13 +147,13 @@ class Softshrink(Applied):
 class Tanhshrink(Applied):
     """x - tanh(x), entry by entry."""
 
-    function = staticmethod(functional.tanhshrink)
+    _layer_function = staticmethod(functional.tanhshrink)
 
 
 class LeakyReLU(Applied):
     """x, or a x below 0."""
 
-    function = staticmethod(functional.leaky_relu)
+    _layer_function = staticmethod(functional.leaky_relu)
     _layer_shown = "negative_slope={negative_slope}"
     negative_slope: float = 0.01
     inplace: bool = False
@@ -162,13 +162,13 @@ class LeakyReLU(Applied):
 class LogSigmoid(Applied):
     """log σ(x), entry by entry."""
 
-    function = staticmethod(functional.logsigmoid)
+    _layer_function = staticmethod(functional.logsigmoid)
 
 
 class Softplus(Applied):
     """log(1 + exp(β x))/β, and x where β x is above the threshold."""
 
-    function = staticmethod(functional.softplus)
+    _layer_function = staticmethod(functional.softplus)
     _layer_shown = "beta={beta}, threshold={threshold}"
     beta: float = 1.0
     threshold: float = 20.0
@@ -177,13 +177,13 @@ class Softplus(Applied):
 class Softsign(Applied):
     """x/(1 + |x|), entry by entry."""
 
-    function = staticmethod(functional.softsign)
+    _layer_function = staticmethod(functional.softsign)
 
 
 class Threshold(Applied):
     """x where it is above the threshold, and a value elsewhere."""
 
-    function = staticmethod(functional.threshold)
+    _layer_function = staticmethod(functional.threshold)
     _layer_shown = "threshold={threshold}, value={value}"
     threshold: float
     value: float
@@ -193,7 +193,7 @@ class Threshold(Applied):
 class Softmin(Applied):
     """exp(-x), divided by its sum along an axis."""
 
-    function = staticmethod(functional.softmin)
+    _layer_function = staticmethod(functional.softmin)
     _layer_shown = "dim={dim}"
     dim: int | None = None
 
@@ -201,7 +201,7 @@ class Softmin(Applied):
 class Softmax(Applied):
     """exp(x), divided by its sum along an axis."""
 
-    function = staticmethod(functional.softmax)
+    _layer_function = staticmethod(functional.softmax)
     _layer_shown = "dim={dim}"
     dim: int | None = None
 
@@ -209,7 +209,7 @@ class Softmax(Applied):
 class LogSoftmax(Applied):
     """The logarithm of the softmax along an axis."""
 
-    function = staticmethod(functional.log_softmax)
+    _layer_function = staticmethod(functional.log_softmax)
     _layer_shown = "dim={dim}"
     dim: int | None = None
 

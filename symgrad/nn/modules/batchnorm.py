@@ -20,7 +20,7 @@ class _NormBase(Scaled):
         "track_running_stats={track_running_stats}"
     )
 
-    ndims: ClassVar[tuple[int, ...]]
+    _layer_ndims: ClassVar[tuple[int, ...]]
     _version = 2
 
     def __init__(
@@ -38,7 +38,7 @@ class _NormBase(Scaled):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        self._scale((num_features,), affine, bias, (device, dtype))
+        self._layer_scale((num_features,), affine, bias, (device, dtype))
         tracked = track_running_stats
         self.register_buffer("running_mean", zeros(num_features, device=device, dtype=dtype) if tracked else None)
         self.register_buffer("running_var", ones(num_features, device=device, dtype=dtype) if tracked else None)
@@ -58,8 +58,8 @@ class _NormBase(Scaled):
         super().reset_parameters()
 
     def _check_input_dim(self, input: Any) -> None:
-        if input.ndim not in self.ndims:
-            wanted = " or ".join(f"{ndim}D" for ndim in self.ndims)
+        if input.ndim not in self._layer_ndims:
+            wanted = " or ".join(f"{ndim}D" for ndim in self._layer_ndims)
             raise ArgumentError(f"expected {wanted} input (got {input.ndim}D input)")
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], *rest: Any) -> None:
@@ -102,19 +102,19 @@ class BatchNorm1d(_BatchNorm):
             [ 1.0000,  1.0000]], grad_fn=<NativeBatchNormBackward0>)
     """
 
-    ndims = (2, 3)
+    _layer_ndims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
     """The same for (N, C, H, W)."""
 
-    ndims = (4,)
+    _layer_ndims = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
     """The same for (N, C, D, H, W)."""
 
-    ndims = (5,)
+    _layer_ndims = (5,)
 
 
 class _InstanceNorm(_NormBase):
@@ -135,7 +135,7 @@ class _InstanceNorm(_NormBase):
     def forward(self, input: Any) -> Any:
         """The shape of the input, which may also be one example."""
         self._check_input_dim(input)
-        alone = input.ndim == self.ndims[0]
+        alone = input.ndim == self._layer_ndims[0]
         axis = 0 if alone else 1
         if input.shape[axis] != self.num_features:
             self._tell(axis, input.shape[axis])
@@ -166,16 +166,16 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """(x - mean)/√(var + ε) for each channel of each example of (N, C, L)."""
 
-    ndims = (2, 3)
+    _layer_ndims = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
     """The same for (N, C, H, W)."""
 
-    ndims = (3, 4)
+    _layer_ndims = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
     """The same for (N, C, D, H, W)."""
 
-    ndims = (4, 5)
+    _layer_ndims = (4, 5)

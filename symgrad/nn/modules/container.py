@@ -155,7 +155,7 @@ class ModuleList(_Row):
     def __add__(self, other: Iterable[Any]) -> ModuleList:
         return ModuleList([*self, *other])
 
-    def _told_below(self) -> list[str]:
+    def _layer_told_below(self) -> list[str]:
         """What prints alike, one after the other, is told once: ``(0-5): 6 x Linear(…)``."""
         lines, first = [], 0
         for text, row in itertools.groupby(map(repr, self)):

@@ -18,12 +18,14 @@ class _ConvNd(Module):
     ``weight`` is (out_channels, in_channels/groups, *kernel_size), with the channels exchanged in transposes.
     """
 
-    axes: ClassVar[int]
-    function: ClassVar[Any]
+    _layer_axes: ClassVar[int]
+    _layer_function: ClassVar[Any]
     transposed: ClassVar[bool] = False
-    modes: ClassVar[tuple[str, ...]] = ("zeros", "reflect", "replicate", "circular")
+    _layer_modes: ClassVar[tuple[str, ...]] = ("zeros", "reflect", "replicate", "circular")
 
-    def _set_up(self, in_channels: int, out_channels: int, groups: int, bias: bool, mode: str, where: Any) -> None:
+    def _layer_set_up(
+        self, in_channels: int, out_channels: int, groups: int, bias: bool, mode: str, where: Any
+    ) -> None:
         """Check the numbers, and make the parameters."""
         self.in_channels, self.out_channels, self.groups, self.padding_mode = in_channels, out_channels, groups, mode
         if groups <= 0:
@@ -31,8 +33,10 @@ class _ConvNd(Module):
         for what in ("in_channels", "out_channels"):
             if getattr(self, what) % groups:
                 raise ArgumentError(f"{what} must be divisible by groups")
-        if mode not in self.modes:
-            raise ArgumentError(f"padding_mode of {type(self).__name__} must be one of {self.modes}, not {mode!r}")
+        if mode not in self._layer_modes:
+            raise ArgumentError(
+                f"padding_mode of {type(self).__name__} must be one of {self._layer_modes}, not {mode!r}"
+            )
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         self.weight = empty_parameter((first, second // groups, *self.kernel_size), *where)
         self.register_parameter("bias", empty_parameter((out_channels,), *where) if bias else None)
@@ -49,8 +53,8 @@ class _ConvNd(Module):
         """Channels, windows, and what is not as usual."""
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         for name, usual in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
-            told = getattr(self, name, (usual,) * self.axes)
-            text += f", {name}={told}" if told != (usual,) * self.axes else ""
+            told = getattr(self, name, (usual,) * self._layer_axes)
+            text += f", {name}={told}" if told != (usual,) * self._layer_axes else ""
         text += f", groups={self.groups}" if self.groups != 1 else ""
         text += ", bias=False" if self.bias is None else ""
         return text + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")
@@ -74,25 +78,29 @@ class _Conv(_ConvNd):
         dtype: Any = None,
     ):
         super().__init__()
-        self.kernel_size, self.stride, self.dilation = (_ntuple(self.axes)(w) for w in (kernel_size, stride, dilation))
-        self.padding = padding if isinstance(padding, str) else _ntuple(self.axes)(padding)
+        self.kernel_size, self.stride, self.dilation = (
+            _ntuple(self._layer_axes)(w) for w in (kernel_size, stride, dilation)
+        )
+        self.padding = padding if isinstance(padding, str) else _ntuple(self._layer_axes)(padding)
         if isinstance(padding, str) and padding not in ("same", "valid"):
             raise ArgumentError(f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}")
         if padding == "same" and any(width != 1 for width in self.stride):
             raise ArgumentError("padding='same' is not supported for strided convolutions")
-        self._set_up(in_channels, out_channels, groups, bias, padding_mode, (device, dtype))
+        self._layer_set_up(in_channels, out_channels, groups, bias, padding_mode, (device, dtype))
 
     def forward(self, input: Any) -> Any:
         """Shape (N, out_channels, …)."""
         padding = self.padding
         if self.padding_mode != "zeros":
-            input, padding = functional.pad(input, self._ends(), mode=self.padding_mode), (0,) * self.axes
-        return type(self).function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+            input, padding = functional.pad(input, self._layer_ends(), mode=self.padding_mode), (0,) * self._layer_axes
+        return type(self)._layer_function(
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+        )
 
-    def _ends(self) -> list[int]:
+    def _layer_ends(self) -> list[int]:
         """The padding at both ends of each axis, the last axis first."""
         if self.padding == "valid":
-            return [0] * (2 * self.axes)
+            return [0] * (2 * self._layer_axes)
         if self.padding == "same":
             whole = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
             return [width for total in reversed(whole) for width in (total // 2, total - total // 2)]
@@ -103,7 +111,7 @@ class _ConvTransposeNd(_ConvNd):
     """Transposes of convolutions: ``output_padding`` tells of the sizes that a convolution may come from."""
 
     transposed = True
-    modes = ("zeros",)
+    _layer_modes = ("zeros",)
 
     def __init__(
         self,
@@ -122,20 +130,20 @@ class _ConvTransposeNd(_ConvNd):
     ):
         super().__init__()
         self.kernel_size, self.stride, self.padding, self.output_padding, self.dilation = (
-            _ntuple(self.axes)(w) for w in (kernel_size, stride, padding, output_padding, dilation)
+            _ntuple(self._layer_axes)(w) for w in (kernel_size, stride, padding, output_padding, dilation)
         )
-        self._set_up(in_channels, out_channels, groups, bias, padding_mode, (device, dtype))
+        self._layer_set_up(in_channels, out_channels, groups, bias, padding_mode, (device, dtype))
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
         """Shape (N, out_channels, …); ``output_size`` says which of the possible sizes it has."""
         more = self.output_padding if output_size is None else self._more(input, list(output_size))
-        return type(self).function(
+        return type(self)._layer_function(
             input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation
         )
 
     def _more(self, input: Any, size: list[int]) -> list[int]:
         """The output padding that gives a size."""
-        axes = self.axes
+        axes = self._layer_axes
         if len(size) == input.ndim:
             size = size[-axes:]
         if len(size) != axes:
@@ -162,7 +170,7 @@ class Conv1d(_Conv):
     torch.Size([1, 4, 10])
     """
 
-    axes, function = 1, staticmethod(functional.conv1d)
+    _layer_axes, _layer_function = 1, staticmethod(functional.conv1d)
 
 
 class Conv2d(_Conv):
@@ -173,28 +181,28 @@ class Conv2d(_Conv):
     torch.Size([1, 8, 4, 4])
     """
 
-    axes, function = 2, staticmethod(functional.conv2d)
+    _layer_axes, _layer_function = 2, staticmethod(functional.conv2d)
 
 
 class Conv3d(_Conv):
     """Correlates (N, in_channels, D, H, W) with each of out_channels weights."""
 
-    axes, function = 3, staticmethod(functional.conv3d)
+    _layer_axes, _layer_function = 3, staticmethod(functional.conv3d)
 
 
 class ConvTranspose1d(_ConvTransposeNd):
     """The transpose of :class:`Conv1d` as a linear map of its input."""
 
-    axes, function = 1, staticmethod(functional.conv_transpose1d)
+    _layer_axes, _layer_function = 1, staticmethod(functional.conv_transpose1d)
 
 
 class ConvTranspose2d(_ConvTransposeNd):
     """The transpose of :class:`Conv2d` as a linear map of its input."""
 
-    axes, function = 2, staticmethod(functional.conv_transpose2d)
+    _layer_axes, _layer_function = 2, staticmethod(functional.conv_transpose2d)
 
 
 class ConvTranspose3d(_ConvTransposeNd):
     """The transpose of :class:`Conv3d` as a linear map of its input."""
 
-    axes, function = 3, staticmethod(functional.conv_transpose3d)
+    _layer_axes, _layer_function = 3, staticmethod(functional.conv_transpose3d)

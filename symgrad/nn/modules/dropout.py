@@ -11,7 +11,7 @@ class _DropoutNd(Applied):
     """What the layers share: the probability ``p`` to be dropped."""
 
     _layer_shown, _layer_usual = "p={p}, inplace={inplace}", {}
-    trains = True
+    _layer_trains = True
     p: float = 0.5
     inplace: bool = False
 
@@ -24,34 +24,34 @@ class _DropoutNd(Applied):
 class Dropout(_DropoutNd):
     """Entries are 0 with probability ``p``, and 1/(1 - p) times as large otherwise."""
 
-    function = staticmethod(functional.dropout)
+    _layer_function = staticmethod(functional.dropout)
 
 
 class Dropout1d(_DropoutNd):
     """Whole channels of (N, C, L) are dropped."""
 
-    function = staticmethod(functional.dropout1d)
+    _layer_function = staticmethod(functional.dropout1d)
 
 
 class Dropout2d(_DropoutNd):
     """Whole channels of (N, C, H, W) are dropped."""
 
-    function = staticmethod(functional.dropout2d)
+    _layer_function = staticmethod(functional.dropout2d)
 
 
 class Dropout3d(_DropoutNd):
     """Whole channels of (N, C, D, H, W) are dropped."""
 
-    function = staticmethod(functional.dropout3d)
+    _layer_function = staticmethod(functional.dropout3d)
 
 
 class AlphaDropout(_DropoutNd):
     """Drops entries so that mean and variance stay, as goes with :class:`SELU`."""
 
-    function = staticmethod(functional.alpha_dropout)
+    _layer_function = staticmethod(functional.alpha_dropout)
 
 
 class FeatureAlphaDropout(_DropoutNd):
     """Drops whole channels as :class:`AlphaDropout` does entries."""
 
-    function = staticmethod(functional.feature_alpha_dropout)
+    _layer_function = staticmethod(functional.feature_alpha_dropout)

@@ -21,14 +21,14 @@ class _Loss(Applied):
         told["reduction"] = reduction_of(told["reduction"], told.pop("size_average", None), told.pop("reduce", None))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, Tensor) and name in self._settings.parameters and name not in self._buffers:
+        if isinstance(value, Tensor) and name in self._layer_signature.parameters and name not in self._buffers:
             self.register_buffer(name, value)
         else:
             super().__setattr__(name, value)
 
-    def settings(self) -> dict[str, Any]:
+    def _layer_settings(self) -> dict[str, Any]:
         """What the function is called with beside the inputs."""
-        names = self._settings.parameters.keys() - {"size_average", "reduce"}
+        names = self._layer_signature.parameters.keys() - {"size_average", "reduce"}
         return {name: getattr(self, name) for name in names}
 
 
@@ -48,7 +48,7 @@ class _WeightedLoss(_Loss):
 class L1Loss(_ReducedLoss):
     """|x - y|."""
 
-    function = staticmethod(functional.l1_loss)
+    _layer_function = staticmethod(functional.l1_loss)
 
 
 class MSELoss(_ReducedLoss):
@@ -62,13 +62,13 @@ class MSELoss(_ReducedLoss):
     2.5 2*(x - y)/n
     """
 
-    function = staticmethod(functional.mse_loss)
+    _layer_function = staticmethod(functional.mse_loss)
 
 
 class SmoothL1Loss(_Loss):
     """(x - y)²/(2β) where |x - y| < β, and |x - y| - β/2 elsewhere."""
 
-    function = staticmethod(functional.smooth_l1_loss)
+    _layer_function = staticmethod(functional.smooth_l1_loss)
     size_average: bool | None = None
     reduce: bool | None = None
     reduction: str = "mean"
@@ -78,7 +78,7 @@ class SmoothL1Loss(_Loss):
 class HuberLoss(_Loss):
     """(x - y)²/2 where |x - y| < δ, and δ (|x - y| - δ/2) elsewhere."""
 
-    function = staticmethod(functional.huber_loss)
+    _layer_function = staticmethod(functional.huber_loss)
     reduction: str = "mean"
     delta: float = 1.0
 
@@ -86,7 +86,7 @@ class HuberLoss(_Loss):
 class NLLLoss(_Loss):
     """Minus the logarithm of the probability of the class that is right; inputs are logarithms."""
 
-    function = staticmethod(functional.nll_loss)
+    _layer_function = staticmethod(functional.nll_loss)
     weight: Any = None
     size_average: bool | None = None
     ignore_index: int = -100
@@ -101,7 +101,7 @@ class NLLLoss2d(NLLLoss):
 class CrossEntropyLoss(_Loss):
     """Minus the logarithm of the softmax at the class that is right, or at given probabilities of all."""
 
-    function = staticmethod(functional.cross_entropy)
+    _layer_function = staticmethod(functional.cross_entropy)
     weight: Any = None
     size_average: bool | None = None
     ignore_index: int = -100
@@ -113,7 +113,7 @@ class CrossEntropyLoss(_Loss):
 class PoissonNLLLoss(_Loss):
     """exp(x) - y x, or x - y log x where ``log_input`` is False; ``full``: with Stirling's approximation of log y!."""
 
-    function = staticmethod(functional.poisson_nll_loss)
+    _layer_function = staticmethod(functional.poisson_nll_loss)
     log_input: bool = True
     full: bool = False
     size_average: bool | None = None
@@ -125,7 +125,7 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """(log σ² + (x - y)²/σ²)/2, called with x, y and the variance."""
 
-    function = staticmethod(functional.gaussian_nll_loss)
+    _layer_function = staticmethod(functional.gaussian_nll_loss)
     full: bool = False
     eps: float = 1e-6
     reduction: str = "mean"
@@ -134,7 +134,7 @@ class GaussianNLLLoss(_Loss):
 class KLDivLoss(_Loss):
     """y (log y - x), where x is a logarithm, and y as well if ``log_target``."""
 
-    function = staticmethod(functional.kl_div)
+    _layer_function = staticmethod(functional.kl_div)
     size_average: bool | None = None
     reduce: bool | None = None
     reduction: str = "mean"
@@ -144,13 +144,13 @@ class KLDivLoss(_Loss):
 class BCELoss(_WeightedLoss):
     """-y log p - (1 - y) log(1 - p)."""
 
-    function = staticmethod(functional.binary_cross_entropy)
+    _layer_function = staticmethod(functional.binary_cross_entropy)
 
 
 class BCEWithLogitsLoss(_Loss):
     """The same of p = σ(x), without loss of digits."""
 
-    function = staticmethod(functional.binary_cross_entropy_with_logits)
+    _layer_function = staticmethod(functional.binary_cross_entropy_with_logits)
     weight: Any = None
     size_average: bool | None = None
     reduce: bool | None = None
@@ -161,7 +161,7 @@ class BCEWithLogitsLoss(_Loss):
 class HingeEmbeddingLoss(_Loss):
     """x where y is 1, and max(0, margin - x) where it is -1."""
 
-    function = staticmethod(functional.hinge_embedding_loss)
+    _layer_function = staticmethod(functional.hinge_embedding_loss)
     margin: float = 1.0
     size_average: bool | None = None
     reduce: bool | None = None
@@ -171,13 +171,13 @@ class HingeEmbeddingLoss(_Loss):
 class SoftMarginLoss(_ReducedLoss):
     """log(1 + exp(-y x))."""
 
-    function = staticmethod(functional.soft_margin_loss)
+    _layer_function = staticmethod(functional.soft_margin_loss)
 
 
 class MultiMarginLoss(_Loss):
     """max(0, margin - x[y] + x[i])ᵖ, summed over the other classes i."""
 
-    function = staticmethod(functional.multi_margin_loss)
+    _layer_function = staticmethod(functional.multi_margin_loss)
     p: int = 1
     margin: float = 1.0
     weight: Any = None
@@ -189,19 +189,19 @@ class MultiMarginLoss(_Loss):
 class MultiLabelMarginLoss(_ReducedLoss):
     """The same where several classes are right."""
 
-    function = staticmethod(functional.multilabel_margin_loss)
+    _layer_function = staticmethod(functional.multilabel_margin_loss)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """The mean over the classes of the logistic loss of each."""
 
-    function = staticmethod(functional.multilabel_soft_margin_loss)
+    _layer_function = staticmethod(functional.multilabel_soft_margin_loss)
 
 
 class CosineEmbeddingLoss(_Loss):
     """1 - cos(x₁, x₂) where y is 1, and max(0, cos(x₁, x₂) - margin) where it is -1."""
 
-    function = staticmethod(functional.cosine_embedding_loss)
+    _layer_function = staticmethod(functional.cosine_embedding_loss)
     margin: float = 0.0
     size_average: bool | None = None
     reduce: bool | None = None
@@ -211,7 +211,7 @@ class CosineEmbeddingLoss(_Loss):
 class MarginRankingLoss(_Loss):
     """max(0, -y (x₁ - x₂) + margin)."""
 
-    function = staticmethod(functional.margin_ranking_loss)
+    _layer_function = staticmethod(functional.margin_ranking_loss)
     margin: float = 0.0
     size_average: bool | None = None
     reduce: bool | None = None
@@ -221,7 +221,7 @@ class MarginRankingLoss(_Loss):
 class TripletMarginLoss(_Loss):
     """max(0, ‖a - p‖ - ‖a - n‖ + margin)."""
 
-    function = staticmethod(functional.triplet_margin_loss)
+    _layer_function = staticmethod(functional.triplet_margin_loss)
     margin: float = 1.0
     p: float = 2.0
     eps: float = 1e-6
@@ -234,7 +234,7 @@ class TripletMarginLoss(_Loss):
 class TripletMarginWithDistanceLoss(_Loss):
     """The same with a distance of one's own."""
 
-    function = staticmethod(functional.triplet_margin_with_distance_loss)
+    _layer_function = staticmethod(functional.triplet_margin_with_distance_loss)
     distance_function: Callable[[Any, Any], Any] | None = None
     margin: float = 1.0
     swap: bool = False
@@ -249,7 +249,7 @@ class TripletMarginWithDistanceLoss(_Loss):
 class CTCLoss(_Loss):
     """Minus the logarithm of the probability of a row of labels, whichever way it is laid along the inputs."""
 
-    function = staticmethod(functional.ctc_loss)
+    _layer_function = staticmethod(functional.ctc_loss)
     blank: int = 0
     reduction: str = "mean"
     zero_infinity: bool = False

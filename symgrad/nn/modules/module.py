@@ -117,7 +117,7 @@ class Module(Keeper):
     def _get_name(self) -> str:
         return type(self).__name__
 
-    def _told_below(self) -> list[str]:
+    def _layer_told_below(self) -> list[str]:
         """The modules of this one in its text, each with its name."""
         return [f"({name}): {indented(repr(module))}" for name, module in self._modules.items()]
 
@@ -126,7 +126,7 @@ class Module(Keeper):
         lines = extra.split("\n") if extra else []
         if not self._modules and len(lines) <= 1:
             return f"{self._get_name()}({extra})"
-        lines += self._told_below()
+        lines += self._layer_told_below()
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
 

@@ -13,7 +13,7 @@ from symgrad.nn.modules.scaling import Scaled
 class LocalResponseNorm(Applied):
     """x / (k + α mean of the squares of neighbouring channels)^β."""
 
-    function = staticmethod(functional.local_response_norm)
+    _layer_function = staticmethod(functional.local_response_norm)
     _layer_shown = "{size}, alpha={alpha}, beta={beta}, k={k}"
     size: int
     alpha: float = 1e-4
@@ -43,7 +43,7 @@ class LayerNorm(Scaled):
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self._scale(self.normalized_shape, elementwise_affine, bias, (device, dtype))
+        self._layer_scale(self.normalized_shape, elementwise_affine, bias, (device, dtype))
         self.reset_parameters()
 
     def forward(self, input: Any) -> Any:
@@ -67,7 +67,7 @@ class RMSNorm(Scaled):
         super().__init__()
         self.normalized_shape = _shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self._scale(self.normalized_shape, elementwise_affine, None, (device, dtype))
+        self._layer_scale(self.normalized_shape, elementwise_affine, None, (device, dtype))
         self.reset_parameters()
 
     def forward(self, input: Any) -> Any:
@@ -95,7 +95,7 @@ class GroupNorm(Scaled):
         if num_channels % num_groups:
             raise ArgumentError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        self._scale((num_channels,), affine, bias, (device, dtype))
+        self._layer_scale((num_channels,), affine, bias, (device, dtype))
         self.reset_parameters()
 
     def forward(self, input: Any) -> Any:

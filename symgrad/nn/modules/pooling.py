@@ -35,25 +35,25 @@ class _MaxPool(_Pool):
 class MaxPool1d(_MaxPool):
     """The largest entry of each window of (N, C, L)."""
 
-    function = staticmethod(functional.max_pool1d)
+    _layer_function = staticmethod(functional.max_pool1d)
 
 
 class MaxPool2d(_MaxPool):
     """The largest entry of each window of (N, C, H, W)."""
 
-    function = staticmethod(functional.max_pool2d)
+    _layer_function = staticmethod(functional.max_pool2d)
 
 
 class MaxPool3d(_MaxPool):
     """The largest entry of each window of (N, C, D, H, W)."""
 
-    function = staticmethod(functional.max_pool3d)
+    _layer_function = staticmethod(functional.max_pool3d)
 
 
 class AvgPool1d(_Pool):
     """The mean of each window of (N, C, L)."""
 
-    function = staticmethod(functional.avg_pool1d)
+    _layer_function = staticmethod(functional.avg_pool1d)
     _layer_shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
     kernel_size: Any
     stride: Any = None
@@ -81,13 +81,13 @@ class _AvgPool(_Pool):
 class AvgPool2d(_AvgPool):
     """The mean of each window of (N, C, H, W)."""
 
-    function = staticmethod(functional.avg_pool2d)
+    _layer_function = staticmethod(functional.avg_pool2d)
 
 
 class AvgPool3d(_AvgPool):
     """The mean of each window of (N, C, D, H, W)."""
 
-    function = staticmethod(functional.avg_pool3d)
+    _layer_function = staticmethod(functional.avg_pool3d)
 
 
 class _LPPool(Applied):
@@ -101,19 +101,19 @@ class _LPPool(Applied):
 class LPPool1d(_LPPool):
     """(Σ xᵖ)^(1/p) over each window of (N, C, L)."""
 
-    function = staticmethod(functional.lp_pool1d)
+    _layer_function = staticmethod(functional.lp_pool1d)
 
 
 class LPPool2d(_LPPool):
     """(Σ xᵖ)^(1/p) over each window of (N, C, H, W)."""
 
-    function = staticmethod(functional.lp_pool2d)
+    _layer_function = staticmethod(functional.lp_pool2d)
 
 
 class LPPool3d(_LPPool):
     """(Σ xᵖ)^(1/p) over each window of (N, C, D, H, W)."""
 
-    function = staticmethod(functional.lp_pool3d)
+    _layer_function = staticmethod(functional.lp_pool3d)
 
 
 class _AdaptiveMaxPool(Applied):
@@ -125,19 +125,19 @@ class _AdaptiveMaxPool(Applied):
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """The largest entries of so many windows that the result has the size that is asked for."""
 
-    function = staticmethod(functional.adaptive_max_pool1d)
+    _layer_function = staticmethod(functional.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """The largest entries of so many windows that the result has the size that is asked for."""
 
-    function = staticmethod(functional.adaptive_max_pool2d)
+    _layer_function = staticmethod(functional.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     """The largest entries of so many windows that the result has the size that is asked for."""
 
-    function = staticmethod(functional.adaptive_max_pool3d)
+    _layer_function = staticmethod(functional.adaptive_max_pool3d)
 
 
 class _AdaptiveAvgPool(Applied):
@@ -148,19 +148,19 @@ class _AdaptiveAvgPool(Applied):
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     """The means of so many windows that the result has the size that is asked for."""
 
-    function = staticmethod(functional.adaptive_avg_pool1d)
+    _layer_function = staticmethod(functional.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     """The means of so many windows that the result has the size that is asked for."""
 
-    function = staticmethod(functional.adaptive_avg_pool2d)
+    _layer_function = staticmethod(functional.adaptive_avg_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
     """The means of so many windows that the result has the size that is asked for."""
 
-    function = staticmethod(functional.adaptive_avg_pool3d)
+    _layer_function = staticmethod(functional.adaptive_avg_pool3d)
 
 
 class _FractionalMaxPool(Applied):
@@ -174,13 +174,13 @@ class _FractionalMaxPool(Applied):
 class FractionalMaxPool2d(_FractionalMaxPool):
     """The largest entries of windows that lie at random places (Graham, 2014)."""
 
-    function = staticmethod(functional.fractional_max_pool2d)
+    _layer_function = staticmethod(functional.fractional_max_pool2d)
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
     """The largest entries of windows that lie at random places (Graham, 2014)."""
 
-    function = staticmethod(functional.fractional_max_pool3d)
+    _layer_function = staticmethod(functional.fractional_max_pool3d)
 
 
 class _MaxUnpool(Module):
@@ -188,34 +188,34 @@ class _MaxUnpool(Module):
 
     _layer_shown = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
 
-    function: ClassVar[Any]
-    axes: ClassVar[int]
+    _layer_function: ClassVar[Any]
+    _layer_axes: ClassVar[int]
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0):
         super().__init__()
         widths = (kernel_size, kernel_size if stride is None else stride, padding)
         self.kernel_size, self.stride, self.padding = (
-            (width,) * self.axes if isinstance(width, int) else tuple(width) for width in widths
+            (width,) * self._layer_axes if isinstance(width, int) else tuple(width) for width in widths
         )
 
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
         """The pool's input as far as it is known; ``output_size`` tells its size where several would do."""
-        return type(self).function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return type(self)._layer_function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool1d(_MaxUnpool):
     """Undoes :class:`MaxPool1d`, by the indices that it returned."""
 
-    function, axes = staticmethod(functional.max_unpool1d), 1
+    _layer_function, _layer_axes = staticmethod(functional.max_unpool1d), 1
 
 
 class MaxUnpool2d(_MaxUnpool):
     """Undoes :class:`MaxPool2d`, by the indices that it returned."""
 
-    function, axes = staticmethod(functional.max_unpool2d), 2
+    _layer_function, _layer_axes = staticmethod(functional.max_unpool2d), 2
 
 
 class MaxUnpool3d(_MaxUnpool):
     """Undoes :class:`MaxPool3d`, by the indices that it returned."""
 
-    function, axes = staticmethod(functional.max_unpool3d), 3
+    _layer_function, _layer_axes = staticmethod(functional.max_unpool3d), 3

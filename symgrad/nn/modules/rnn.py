@@ -61,18 +61,18 @@ class RNNBase(_Drawn):
         super().__init__()
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.bidirectional, self.proj_size = bias, batch_first, bidirectional, proj_size
-        self._check_settings(dropout)
+        self.__check_settings(dropout)
         self.dropout = float(dropout)
         self._all_weights: list[list[str]] = []
         for layer in range(num_layers):
             for way in ("", "_reverse") if bidirectional else ("",):
-                shapes = self._shapes(layer)
+                shapes = self.__shapes(layer)
                 self._all_weights.append([f"{name}_l{layer}{way}" for name in shapes])
                 for name, shape in zip(self._all_weights[-1], shapes.values(), strict=True):
                     setattr(self, name, empty_parameter(shape, device, dtype))
         self.reset_parameters()
 
-    def _check_settings(self, dropout: Any) -> None:
+    def __check_settings(self, dropout: Any) -> None:
         for name, kind in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int)):
             value = getattr(self, name)
             if not isinstance(value, kind):
@@ -97,9 +97,9 @@ class RNNBase(_Drawn):
         if self.mode not in GATES:
             raise ArgumentError(f"Unrecognized RNN mode: {self.mode}")
 
-    def _shapes(self, layer: int) -> dict[str, tuple[int, ...]]:
+    def __shapes(self, layer: int) -> dict[str, tuple[int, ...]]:
         """The shapes of the weights of a layer in one direction, by name, in the order in which functions take them."""
-        rows, out = GATES[self.mode] * self.hidden_size, self._out_size
+        rows, out = GATES[self.mode] * self.hidden_size, self._layer_out_size
         width = out * (2 if self.bidirectional else 1) if layer else self.input_size
         shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, width), "weight_hh": (rows, out)}
         if self.bias:
@@ -109,7 +109,7 @@ class RNNBase(_Drawn):
         return shapes
 
     @property
-    def _out_size(self) -> int:
+    def _layer_out_size(self) -> int:
         return self.proj_size or self.hidden_size
 
     @property
@@ -134,37 +134,37 @@ class RNNBase(_Drawn):
         entries for each direction.  Raises ``ValueError`` and ``RuntimeError`` for what has other sizes.
         """
         if isinstance(input, PackedSequence):
-            return self._of_packed(input, hx)
+            return self.__of_packed(input, hx)
         if input.ndim not in (2, 3):
             told = "tensor instead" if self.mode.startswith("RNN") else "instead"
-            raise ShapeError(f"{self._kind}: Expected input to be 2D or 3D, got {input.ndim}D {told}")
+            raise ShapeError(f"{self._layer_kind}: Expected input to be 2D or 3D, got {input.ndim}D {told}")
         alone, axis = input.ndim == 2, 0 if self.batch_first else 1
         if hx is not None:
-            hx = self._batched(hx, alone)
+            hx = self._layer_batched(hx, alone)
         if alone:
             input = input.unsqueeze(axis)
-        states = self._begin(hx, input, input.shape[axis], 3)
-        out, *last = self._run((input,), states, (self.batch_first,))
+        states = self.__begin(hx, input, input.shape[axis], 3)
+        out, *last = self.__run((input,), states, (self.batch_first,))
         if alone:
             out, last = out.squeeze(axis), [state.squeeze(1) for state in last]
-        return out, self._as_given(last)
+        return out, self._layer_as_given(last)
 
-    def _of_packed(self, packed: PackedSequence, hx: Any) -> tuple[Any, Any]:
+    def __of_packed(self, packed: PackedSequence, hx: Any) -> tuple[Any, Any]:
         """The same for sequences of several lengths, whose states stand in the order of the batch that was packed."""
         rows, sizes, order, back = packed
         if hx is not None:
-            hx = self._each(lambda state: _ordered(state, order), hx)
-        states = self._begin(hx, rows, int(sizes[0]), 2)
-        out, *last = self._run((rows, sizes), states, ())
-        return packed._replace(data=out), self._as_given([_ordered(state, back) for state in last])
+            hx = self._layer_each(lambda state: _ordered(state, order), hx)
+        states = self.__begin(hx, rows, int(sizes[0]), 2)
+        out, *last = self.__run((rows, sizes), states, ())
+        return packed._replace(data=out), self._layer_as_given([_ordered(state, back) for state in last])
 
-    def _run(self, input: tuple[Any, ...], states: tuple[Any, ...], last: tuple[Any, ...]) -> Any:
+    def __run(self, input: tuple[Any, ...], states: tuple[Any, ...], last: tuple[Any, ...]) -> Any:
         return FUNCTIONS[self.mode.lower()](
-            *input, self._as_given(states), self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
-            self.bidirectional, *last,
+            *input, self._layer_as_given(states), self._flat_weights, self.bias, self.num_layers, self.dropout,
+            self.training, self.bidirectional, *last,
         )  # fmt: skip
 
-    def _begin(self, hx: Any, input: Any, batch: int, ndim: int) -> tuple[Any, ...]:
+    def __begin(self, hx: Any, input: Any, batch: int, ndim: int) -> tuple[Any, ...]:
         """The states at the beginning, all of whose sizes fit, and so do those of the input."""
         weight = self._flat_weights[0]
         if input.dtype != weight.dtype:
@@ -178,7 +178,7 @@ class RNNBase(_Drawn):
             raise ShapeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
             )
-        shapes = [(len(self._all_weights), batch, size) for size in self._state_sizes]
+        shapes = [(len(self._all_weights), batch, size) for size in self._layer_state_sizes]
         if hx is None:
             return tuple(zeros(shape, dtype=input.dtype) for shape in shapes)
         states = tuple(hx) if len(shapes) > 1 else (hx,)
@@ -191,20 +191,20 @@ class RNNBase(_Drawn):
     # ------------------------------------------------------------------------------------ states: one, or (h, c)
 
     @property
-    def _state_sizes(self) -> list[int]:
-        return [self._out_size]
+    def _layer_state_sizes(self) -> list[int]:
+        return [self._layer_out_size]
 
     @property
-    def _kind(self) -> str:
+    def _layer_kind(self) -> str:
         return self.mode.partition("_")[0]
 
-    def _each(self, change: Callable[[Any], Any], hx: Any) -> Any:
+    def _layer_each(self, change: Callable[[Any], Any], hx: Any) -> Any:
         return change(hx)
 
-    def _as_given(self, states: Any) -> Any:
+    def _layer_as_given(self, states: Any) -> Any:
         return states[0]
 
-    def _batched(self, hx: Any, alone: bool) -> Any:
+    def _layer_batched(self, hx: Any, alone: bool) -> Any:
         """The given states with an axis for the batch, as the input has one."""
         ndim = 2 if alone else 3
         if hx.ndim != ndim:
@@ -277,16 +277,16 @@ class LSTM(RNNBase):
         super().__init__("LSTM", *args, **settings)
 
     @property
-    def _state_sizes(self) -> list[int]:
-        return [self._out_size, self.hidden_size]
+    def _layer_state_sizes(self) -> list[int]:
+        return [self._layer_out_size, self.hidden_size]
 
-    def _each(self, change: Callable[[Any], Any], hx: Any) -> Any:
+    def _layer_each(self, change: Callable[[Any], Any], hx: Any) -> Any:
         return tuple(change(state) for state in hx)
 
-    def _as_given(self, states: Any) -> Any:
+    def _layer_as_given(self, states: Any) -> Any:
         return tuple(states)
 
-    def _batched(self, hx: Any, alone: bool) -> Any:
+    def _layer_batched(self, hx: Any, alone: bool) -> Any:
         ndim = 2 if alone else 3
         if any(state.ndim != ndim for state in hx):
             dims = ", ".join(f"{state.ndim}-D" for state in hx)
@@ -300,7 +300,8 @@ class RNNCellBase(_Drawn):
 
     _layer_shown, _layer_usual = "{input_size}, {hidden_size}", {"bias": True, "nonlinearity": "tanh"}
 
-    states: ClassVar[int] = 1
+    _layer_kind: ClassVar[str]
+    _layer_states: ClassVar[int] = 1
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
@@ -315,33 +316,33 @@ class RNNCellBase(_Drawn):
         self.reset_parameters()
 
     @property
-    def _function(self) -> Any:
-        return FUNCTIONS[f"{type(self).__name__.removesuffix('Cell').lower()}_cell"]
+    def _layer_function(self) -> Any:
+        return FUNCTIONS[f"{self._layer_kind.lower()}_cell"]
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """The next state, (batch, hidden_size) for inputs (batch, input_size), or both without the batch.
 
         ``hx`` is the state, zeros if None.  Raises ``ValueError`` and ``RuntimeError`` for what has other sizes.
         """
-        kind = type(self).__name__
+        kind = f"{self._layer_kind}Cell"
         if input.ndim not in (1, 2):
             raise ShapeError(f"{kind}: Expected input to be 1D or 2D, got {input.ndim}D instead")
         alone = input.ndim == 1
         rows = input.unsqueeze(0) if alone else input
         if hx is None:
-            states: tuple[Any, ...] = (zeros(rows.shape[0], self.hidden_size, dtype=input.dtype),) * self.states
+            states: tuple[Any, ...] = (zeros(rows.shape[0], self.hidden_size, dtype=input.dtype),) * self._layer_states
         else:
-            states = tuple(hx) if self.states > 1 else (hx,)
+            states = tuple(hx) if self._layer_states > 1 else (hx,)
             for k, state in enumerate(states):
                 if state.ndim not in (1, 2):
-                    which = f"hx[{k}]" if self.states > 1 else "hidden"
+                    which = f"hx[{k}]" if self._layer_states > 1 else "hidden"
                     raise ShapeError(f"{kind}: Expected {which} to be 1D or 2D, got {state.ndim}D instead")
             states = tuple(state.unsqueeze(0) for state in states) if alone else states
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        made = self._function(rows, states if self.states > 1 else states[0], *weights)
+        made = self._layer_function(rows, states if self._layer_states > 1 else states[0], *weights)
         if not alone:
             return made
-        return tuple(state.squeeze(0) for state in made) if self.states > 1 else made.squeeze(0)
+        return tuple(state.squeeze(0) for state in made) if self._layer_states > 1 else made.squeeze(0)
 
 
 class RNNCell(RNNCellBase):
@@ -351,6 +352,8 @@ class RNNCell(RNNCellBase):
     >>> sg.nn.RNNCell(3, 4, nonlinearity="relu")(sg.ones(2, 3)).shape
     torch.Size([2, 4])
     """
+
+    _layer_kind = "RNN"
 
     def __init__(
         self,
@@ -365,7 +368,7 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     @property
-    def _function(self) -> Any:
+    def _layer_function(self) -> Any:
         if self.nonlinearity not in ("tanh", "relu"):
             raise ArgumentError(f"Unknown nonlinearity: {self.nonlinearity}")
         return FUNCTIONS[f"rnn_{self.nonlinearity}_cell"]
@@ -378,6 +381,8 @@ class GRUCell(RNNCellBase):
     >>> sg.nn.GRUCell(3, 4)(sg.ones(2, 3), sg.zeros(2, 4)).shape
     torch.Size([2, 4])
     """
+
+    _layer_kind = "GRU"
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
@@ -392,7 +397,7 @@ class LSTMCell(RNNCellBase):
     (torch.Size([2, 4]), torch.Size([2, 4]))
     """
 
-    states = 2
+    _layer_kind, _layer_states = "LSTM", 2
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)

@@ -12,7 +12,7 @@ from symgrad.nn.modules.module import Module
 class Scaled(Module):
     """A layer with a weight and perhaps a bias of one shape, or neither."""
 
-    def _scale(self, shape: tuple[int, ...], weight: bool, bias: bool | None, where: tuple[Any, Any]) -> None:
+    def _layer_scale(self, shape: tuple[int, ...], weight: bool, bias: bool | None, where: tuple[Any, Any]) -> None:
         """Make them; without the attribute ``bias`` where that is None."""
         self.register_parameter("weight", empty_parameter(shape, *where) if weight else None)
         if bias is not None:

@@ -43,7 +43,7 @@ class Unflatten(Module):
 class Fold(Applied):
     """Adds windows up to images: (N, C Π kernel_size, L) to (N, C, *output_size)."""
 
-    function = staticmethod(functional.fold)
+    _layer_function = staticmethod(functional.fold)
     _layer_shown = (
         "output_size={output_size}, kernel_size={kernel_size}, dilation={dilation}, padding={padding}, stride={stride}"
     )
@@ -57,7 +57,7 @@ class Fold(Applied):
 class Unfold(Applied):
     """Every window of images as a column: (N, C, H, W) to (N, C Π kernel_size, L)."""
 
-    function = staticmethod(functional.unfold)
+    _layer_function = staticmethod(functional.unfold)
     _layer_shown = "kernel_size={kernel_size}, dilation={dilation}, padding={padding}, stride={stride}"
     kernel_size: Any
     dilation: Any = 1
@@ -68,7 +68,7 @@ class Unfold(Applied):
 class PixelShuffle(Applied):
     """(N, C r², H, W) to (N, C, r H, r W)."""
 
-    function = staticmethod(functional.pixel_shuffle)
+    _layer_function = staticmethod(functional.pixel_shuffle)
     _layer_shown = "upscale_factor={upscale_factor}"
     upscale_factor: int
 
@@ -76,7 +76,7 @@ class PixelShuffle(Applied):
 class PixelUnshuffle(Applied):
     """(N, C, r H, r W) to (N, C r², H, W)."""
 
-    function = staticmethod(functional.pixel_unshuffle)
+    _layer_function = staticmethod(functional.pixel_unshuffle)
     _layer_shown = "downscale_factor={downscale_factor}"
     downscale_factor: int
 
@@ -84,7 +84,7 @@ class PixelUnshuffle(Applied):
 class ChannelShuffle(Applied):
     """The channels of groups, dealt out in turns."""
 
-    function = staticmethod(functional.channel_shuffle)
+    _layer_function = staticmethod(functional.channel_shuffle)
     _layer_shown = "groups={groups}"
     groups: int
 
@@ -92,7 +92,7 @@ class ChannelShuffle(Applied):
 class Upsample(Applied):
     """Images of another size, by the nearest entries or by polynomials between them."""
 
-    function = staticmethod(functional.interpolate)
+    _layer_function = staticmethod(functional.interpolate)
     size: Any = None
     scale_factor: Any = None
     mode: str = "nearest"
@@ -129,7 +129,7 @@ class UpsamplingBilinear2d(Upsample):
 class CosineSimilarity(Applied):
     """x·y / (‖x‖ ‖y‖) along an axis."""
 
-    function = staticmethod(functional.cosine_similarity)
+    _layer_function = staticmethod(functional.cosine_similarity)
     dim: int = 1
     eps: float = 1e-8
 
@@ -137,7 +137,7 @@ class CosineSimilarity(Applied):
 class PairwiseDistance(Applied):
     """‖x - y + ε‖ of rows."""
 
-    function = staticmethod(functional.pairwise_distance)
+    _layer_function = staticmethod(functional.pairwise_distance)
     p: float = 2.0
     eps: float = 1e-6
     keepdim: bool = False

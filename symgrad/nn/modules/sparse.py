@@ -15,7 +15,7 @@ from symgrad.tape.modes import no_grad
 class _Rows(Module):
     """What both share: the matrix, ``weight`` (num_embeddings, embedding_dim), of normal numbers at the beginning."""
 
-    def _set_up(self, rows: int, columns: int, padding_idx: int | None, given: Any, where: Any) -> None:
+    def _layer_set_up(self, rows: int, columns: int, padding_idx: int | None, given: Any, where: Any) -> None:
         self.num_embeddings, self.embedding_dim = rows, columns
         if padding_idx is not None:
             if not -rows <= padding_idx < rows:
@@ -90,7 +90,7 @@ class Embedding(_Rows):
         super().__init__()
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
-        self._set_up(num_embeddings, embedding_dim, padding_idx, _weight, (device, dtype))
+        self._layer_set_up(num_embeddings, embedding_dim, padding_idx, _weight, (device, dtype))
         self.weight.requires_grad_(not _freeze)
 
     def forward(self, input: Any) -> Any:
@@ -127,7 +127,7 @@ class EmbeddingBag(_Rows):
         super().__init__()
         self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
         self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
-        self._set_up(num_embeddings, embedding_dim, padding_idx, _weight, (device, dtype))
+        self._layer_set_up(num_embeddings, embedding_dim, padding_idx, _weight, (device, dtype))
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         """Shape (B, embedding_dim); ``offsets`` say where bags begin in a row of integers."""

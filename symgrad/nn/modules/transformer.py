@@ -134,7 +134,7 @@ class TransformerDecoderLayer(_Layer):
 class _Stack(Module):
     """Copies of a layer, one after the other, and a norm at the end."""
 
-    def _set_up(self, layer: Any, num_layers: int, norm: Any) -> None:
+    def _layer_set_up(self, layer: Any, num_layers: int, norm: Any) -> None:
         self.layers = _get_clones(layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
@@ -164,7 +164,7 @@ class TransformerEncoder(_Stack):
         mask_check: bool = True,
     ):
         super().__init__()
-        self._set_up(encoder_layer, num_layers, norm)
+        self._layer_set_up(encoder_layer, num_layers, norm)
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
 
     def forward(
@@ -185,7 +185,7 @@ class TransformerDecoder(_Stack):
 
     def __init__(self, decoder_layer: Any, num_layers: int, norm: Any = None):
         super().__init__()
-        self._set_up(decoder_layer, num_layers, norm)
+        self._layer_set_up(decoder_layer, num_layers, norm)
 
     def forward(
         self,
