@@ -16,6 +16,7 @@ from symgrad.formula.reading.people.text import read_matrices
 
 _DEVIATIONS = re.compile(r"\b(var|std|sd)\s*\(")
 _ALONG = re.compile(r"\b(sum|mean|prod|max|min|cumsum|cumprod|median|any|all|sort|diff|norm)\s*\(")
+_MADE = re.compile(r"\b(ones|zeros)\s*\(")
 _DIVISION = re.compile(r"(?<!\.)/\s*(?:([^\W\d]\w*)(?![\w(])|\()")
 _ENTRY_OF_R = re.compile(r"[\w)]\s*\[[^\]]*(?:\d|:)[^\]]*\]")
 
@@ -40,6 +41,10 @@ def refuse_other_meanings(text: str, table: Mapping[str, Any]) -> None:
         below = division[1] or f"({_arguments(text, division.end())[0]})"
         if _axes(below, table) == 1:
             raise FormulaError(f"/{below}: MATLAB solves equations there: write ./{below} for a quotient of entries")
+    for call in _MADE.finditer(text):
+        sizes = _arguments(text, call.end())
+        if len(sizes) == 1 and not sizes[0].lstrip().startswith("size"):
+            raise FormulaError(f"{call[1]}(n) is a matrix of n rows in MATLAB: write {call[1]}(n,1), or {call[1]}(n,n)")
     for call in _ALONG.finditer(text):
         arguments = _arguments(text, call.end())
         if len(arguments) > 1 and call[1] not in ("max", "min", "norm"):

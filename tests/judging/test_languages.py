@@ -33,6 +33,7 @@ OTHERWISE: list[tuple[str, dict[str, Any], str]] = [
     ("@(A) norm(A)", {"of": "norm(A)", "shapes": "A=m,n"}, "norm of operators"),
     ("@(A) sum(A,1)", {"of": "sum(A,1)", "shapes": "A=m,n"}, "counts axes from 1"),
     ("@(x) std(x)", {"of": "std(x)", "shapes": "x=n"}, "divides by n - 1"),
+    ("@(x) 2*x.*ones(n)", {"of": "sum(x**2)", "shapes": "x=n"}, r"matrix of n rows.*ones\(n,1\)"),
     ("@(x,y) x/y", {"of": "x/y", "shapes": "x=n y=n"}, "solves equations"),
     ("function(x) var(x)", {"of": "var(x)", "shapes": "x=n"}, "divides by n - 1"),
     ("function(x) norm(x)", {"of": "norm(x)", "shapes": "x=n"}, "largest sum"),

@@ -60,6 +60,10 @@ RIGHT = [
     ("g = np.zeros_like(x)\nmask = x > 0\ng[mask] = 2*x[mask]\nreturn g", ("sum(where(x>0,x**2,0))", "x", "x=n")),
     ("g = 2*x\ng[x < 0] *= 1\nreturn g", SQUARE),
     ("g = np.ones(n)\ng[x < 0] *= -1\nreturn g", ("sum(abs(x))", "x", "x=n")),
+    ("G = 2*A\nG[w > 0] = 0\nreturn G", ("sum(where(w[:,None]>0,0,A**2))", "A", "A=n,n w=n")),
+    ("g = np.zeros(n)\nfor i in range(n):\n    v = x[i]\n    v *= 2\n    g[i] = v\nreturn g", SQUARE),
+    ("s = x[0]\ns += 1\nprint(s)\nreturn 2*x", SQUARE),
+    ("g = np.zeros(len(x), dtype=float)\nfor i in range(n):\n    g[i] = 2*x[i]\nreturn g", SQUARE),
     ("p = np.exp(x)/np.exp(x).sum()\np[0] -= 1\nreturn p", ("logsumexp(x) - x[0]", "x", "x=n")),
     ("u, v = x[0], x[1]\nreturn np.array([2*u, 2*v])", ("x[0]**2+x[1]**2", "x", "x=2")),
     ("u, v = x[1], x[0]\nu, v = v, u\nreturn np.array([2*u, 2*v])", ("x[0]**2+x[1]**2", "x", "x=2")),
@@ -83,6 +87,7 @@ WRONG = [
     ("def g(x):\n    g = x.copy()\n    g + x\n    return g", SQUARE),
     (FORCES % "2*d/(d@d+1)**2", PAIRS),
     (SKIPPED.replace("4", "2"), ("sum((x[:,None]-x)**2)", "x", "x=n")),
+    ("G = 2*A\nG[w > 0] = 0\nreturn G", ("sum(where(w>0,0,A**2))", "A", "A=n,n w=n")),
     ("g = x\ng[x > 0] = 0\nreturn 2*x", SQUARE),
     ("def g(x):\n    g = x\n    g += 1\n    return 2*x", SQUARE),
     (
@@ -94,6 +99,7 @@ WRONG = [
     ("g = 2*x\ng[0] = 0\nreturn g", SQUARE),
     ("g = 2*x; g[0] = 0; g", SQUARE),
     ("g = 2*x\ng[1:] = 0\nreturn g", SQUARE),
+    ("g = 2*x\ng[x > 0] = 2*x[x > 0]/x[x > 0].size*n\nreturn g", SQUARE),
     ("g = np.zeros_like(x)\ng[x > 0] = 2*np.sum(x[x > 0])\nreturn g", ("sum(relu(x))**2/2", "x", "x=n")),
 ]
 
@@ -113,6 +119,8 @@ REFUSED = [
     ("for v in x:\n    g.append(2*v)\nreturn np.array(g)", SQUARE, "is empty before"),
     ("g = 2*x\ng[0] = 2*x[-]\nreturn g", SQUARE, "cannot read"),
     ("2*sum(x[-i] for i in range(n))", SQUARE, "stands alone"),
+    ("G = 2*A\nG[A > 0, 0] = 0\nreturn G", LEAST, "each entry of an array"),
+    ("g = lambda: 2*x\nreturn g", SQUARE, "where it is called"),
 ]
 
 
@@ -168,3 +176,57 @@ COPIES = [
 @pytest.mark.parametrize("text", COPIES)
 def test_copies_of_a_row(text):
     assert sg.judge(text, of="sum(A@b)", wrt="A", shapes="A=m,n b=n")
+
+
+CHANGES = [
+    "g.fill(0)", "g.sort()", "g.mul_(2)", "np.add.at(g, 0, 1)", "np.multiply(g, 2, out=g)", "np.fill_diagonal(g, 0)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CHANGES)
+def test_a_call_that_may_change_an_array_is_not_left_out(text):
+    """It was a value that nothing is done with: EQUAL."""
+    with pytest.raises(FormulaError, match="cannot read a text with the statement"):
+        sg.judge(f"g = 2*x\n{text}\nreturn g", of="sum(x**2)", wrt="x", shapes="x=n")
+
+
+VIEWS = [
+    "np.ravel(A)", "np.transpose(A)", "np.reshape(A, -1)", "np.diag(A)", "A.diagonal()", "A.flat", "A.detach()",
+    "np.array(A, copy=False)", "A if m > 3 else 2*A",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", VIEWS)
+def test_what_changes_a_view_changes_the_array(text):
+    with pytest.raises(FormulaError, match="names the same array"):
+        sg.judge(f"y = {text}\ny *= 2\nreturn 2*A", of="sum(A**2)", wrt="A", shapes="A=m,n")
+
+
+@pytest.mark.parametrize("text", ["for r in A:", "for i, r in enumerate(A):", "for i in range(m):\n    r = A[i]"])
+def test_what_changes_a_row_in_a_loop_changes_the_matrix(text):
+    with pytest.raises(FormulaError, match="names the same array"):
+        sg.judge(f"{text}\n    r *= 2\nreturn 2*A", of="sum(A**2)", wrt="A", shapes="A=m,n")
+
+
+LISTS = ["2*g", "g + [0]*n", "g + g"]
+
+
+@pytest.mark.parametrize("text", LISTS)
+def test_a_list_is_no_array(text):
+    with pytest.raises(FormulaError, match="a list is no array"):
+        sg.judge(f"g = []\nfor v in x:\n    g.append(v)\nreturn {text}", of="sum(x**2)", wrt="x", shapes="x=n")
+
+
+@pytest.mark.parametrize("kind", ["int", "dtype=int", "np.int64", "dtype='int32'"])
+def test_arrays_of_whole_numbers_cut_off_what_is_put_into_them(kind):
+    text = f"g = np.zeros(n, {kind})\nfor i in range(n):\n    g[i] = 2*x[i]\nreturn g"
+    with pytest.raises(FormulaError):
+        sg.judge(text, of="sum(x**2)", wrt="x", shapes="x=n")
+
+
+def test_an_array_that_a_loop_fills_has_its_own_size():
+    text = "g = np.zeros(%s)\nfor j in range(p):\n    g[j] = -np.sum((y - X@b)*X[:, j])\nreturn g"
+    asked = {"of": "norm(y - X@b)**2/2", "wrt": "b", "shapes": "X=n,p y=n b=p"}
+    for size in ("p", "len(b)", "X.shape[1]", "b.shape", "(p,)", "p, float"):
+        assert sg.judge(text % size, **asked)
+    assert sg.judge(text % "n", **asked).verdict == "DIFFERENT"

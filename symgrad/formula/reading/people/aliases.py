@@ -7,11 +7,18 @@ import itertools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from symgrad.formula.reading.people.ranks import rank
+from symgrad.formula.reading.people.ranks import MODULES, rank
 
 CHANGED = "_changed_"
 """How the name begins of an array that another name of it has changed, where what it is now is not known."""
-_VIEWS = ("reshape", "view", "ravel", "squeeze", "transpose", "swapaxes", "asarray")
+_VIEWS = {
+    "reshape", "view", "ravel", "squeeze", "unsqueeze", "expand_dims", "transpose", "swapaxes", "moveaxis", "permute",
+    "t", "asarray", "asanyarray", "ascontiguousarray", "as_tensor", "from_numpy", "atleast_1d", "atleast_2d",
+    "atleast_3d", "diag", "diagonal", "flip", "flipud", "fliplr", "rot90", "real", "detach", "numpy", "cpu", "to",
+    "float", "double", "contiguous", "view_as", "requires_grad_",
+}  # fmt: skip
+"""Functions and methods whose values may share the entries of an array."""
+_ATTRIBUTES = {"T", "mT", "H", "mH", "flat", "real", "data"}
 
 
 class Share(NamedTuple):
@@ -28,13 +35,22 @@ class Shared:
     def __init__(self, table: Mapping[str, Any]):
         self.table = table
         self.names: dict[str, Share] = {}
+        self.numbers: set[str] = set()
         self.count = itertools.count()
 
-    def give(self, name: str, value: ast.expr, values: Mapping[str, ast.expr]) -> None:
-        """After ``name = value``: both are the same array where the value is a name, or a view of one."""
+    def give(self, name: str, value: ast.expr, meant: ast.expr) -> None:
+        """After ``name = value``: both are the same array where the value is a name, or a view of one.
+
+        ``meant`` is the value with those of names in their places, which tells whether it is a number.
+        """
         self.names.pop(name, None)
+        self.numbers -= {name}
         base, part = _named(value)
-        axes = rank(values.get(base, ast.Name(base)), self.axes) if base and base != name else 0
+        axes = rank(meant, self.axes)
+        if axes == 0:
+            self.numbers |= {name}
+        if not base or base == name:
+            return
         if axes == 0:
             return
         share = self.names.setdefault(base, Share(base, next(self.count), ""))
@@ -61,7 +77,9 @@ class Shared:
         }
 
     def axes(self, name: str) -> int | None:
-        """How many axes an argument has; None for other names."""
+        """How many axes an argument has, and a name of a number; None for other names."""
+        if name in self.numbers:
+            return 0
         return self.table[name].ndim if name in self.table else None
 
 
@@ -69,13 +87,23 @@ def _named(node: ast.expr) -> tuple[str, str]:
     """The name of the array that a value is or is a view of, and which part of it; empty for new arrays."""
     part = ""
     while not isinstance(node, ast.Name):
-        if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
+        if isinstance(node, ast.Attribute) and node.attr in _ATTRIBUTES:
             part, node = f".{node.attr}{part}", node.value
         elif isinstance(node, ast.Subscript) and not any(isinstance(n, ast.Compare) for n in ast.walk(node.slice)):
             part, node = f"[{ast.unparse(node.slice)}]{part}", node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS:
-            inner = node.args[0] if node.func.attr == "asarray" and node.args else node.func.value
-            part, node = f".{node.func.attr}{part}", inner
+        elif isinstance(node, ast.IfExp):
+            part, node = "?", node.body if _named(node.body)[0] else node.orelse
+        elif isinstance(node, ast.Call) and _may_be_view(node):
+            of = node.func.value if isinstance(node.func, ast.Attribute) else None
+            inner = of if of is not None and getattr(of, "id", "") not in MODULES else next(iter(node.args), None)
+            if inner is None:
+                return "", ""
+            part, node = f".{ast.unparse(node.func)}{part}", inner
         else:
             return "", ""
     return node.id, part
+
+
+def _may_be_view(node: ast.Call) -> bool:
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    return name in _VIEWS or (name in ("array", "astype") and any(k.arg == "copy" for k in node.keywords))

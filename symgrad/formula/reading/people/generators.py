@@ -85,6 +85,12 @@ class _Writer(ast.NodeTransformer):
         made: ast.expr = functools.reduce(lambda a, b: ast.BinOp(a, sign, b), values)
         return made
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        for one, other in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(one, ast.ListComp) and not isinstance(node.op, ast.MatMult) and not rank(other, self._axes):
+                raise refusal(node, "a list is no array in Python, which it repeats or makes longer: np.array([…])")
+        return self.generic_visit(node)  # type: ignore[return-value]
+
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         if node.ops[1:]:
             self._refuse_arrays(node)

@@ -99,7 +99,8 @@ class _Program:
                 and not _is_word(statement)
             ):
                 if isinstance(statement, ast.Expr) and k + 1 < len(body):
-                    continue  # a value that nothing is done with
+                    self.run(statement, values)
+                    continue
                 if self.entries:
                     raise refusal(statement, "entries are given values in a loop over each of their indices")
                 return _with(values, statement.value)
@@ -128,23 +129,24 @@ class _Program:
             self.loop(statement, values)
         elif (appended := _appended(statement)) is not None:
             self.entries.append(_Entry(appended[0], (), _with(values, appended[1]), False, (), False))
-        elif not isinstance(statement, ast.Pass) and not _is_word(statement):
+        elif not isinstance(statement, ast.Pass) and not _is_unused(statement):
             raise refusal(statement)
 
     def assign(self, statement: ast.stmt, target: ast.expr, value: ast.expr, values: Values) -> None:
         """Give a name a value, sizes theirs (``m, n = A.shape``), or entries theirs."""
         found = _with(values, value)
+        if any(isinstance(node, ast.Lambda) for node in ast.walk(value)):
+            raise refusal(statement, "write what a function gives where it is called")
         if isinstance(target, ast.Name):
             values[target.id] = found
-            self.shared.give(target.id, value, values)
+            self.shared.give(target.id, value, found)
         elif isinstance(target, ast.Tuple) and isinstance(found, ast.Tuple) and isinstance(value, ast.Tuple):
             names = [x.id for x in target.elts if isinstance(x, ast.Name)]
             if not len(names) == len(target.elts) == len(found.elts):
                 raise refusal(statement)
-            before = {**values}
             values |= dict(zip(names, found.elts, strict=True))
-            for known, plain in zip(names, value.elts, strict=True):
-                self.shared.give(known, plain, before)
+            for known, plain, meant in zip(names, value.elts, found.elts, strict=True):
+                self.shared.give(known, plain, meant)
         elif isinstance(target, ast.Tuple) and isinstance(found, ast.Attribute) and found.attr == "shape":
             for k, name in enumerate(target.elts):
                 values[getattr(name, "id", "_")] = ast.Subscript(found, ast.Constant(k))
@@ -182,9 +184,9 @@ class _Program:
         """Give entries a value: those where a condition holds, or those at the indices of loops around."""
         name, at = getattr(target.value, "id", ""), _with(values, target.slice)
         if _is_mask(at):
-            value = _Unmasked(at).visit(value)
-            old = values.get(name, ast.Name(name))
-            values[name] = Masked(at, ast.BinOp(old, ast.Add(), value) if adds else value, old)
+            value, old = _Unmasked(at).visit(value), values.get(name, ast.Name(name))
+            where = self.condition(statement, at, old)
+            values[name] = Masked(where, ast.BinOp(old, ast.Add(), value) if adds else value, old)
             self.shared.changed(name, values)
             return
         indices = at.elts if isinstance(at, ast.Tuple) else [at]
@@ -201,6 +203,13 @@ class _Program:
             raise refusal(statement)
         names, shifts = zip(*(x for x in shifted if x is not None), strict=True)
         self.entries.append(_Entry(name, names, value, adds, shifts, columns))
+
+    def condition(self, statement: ast.stmt, at: ast.expr, array: ast.expr) -> ast.expr:
+        """A condition on entries of an array; one on a vector beside a matrix is about its rows."""
+        axes = rank(at, self.shared.axes), rank(array, self.shared.axes)
+        if isinstance(at, ast.Tuple) or (axes[0] == 1 and axes[1] is None) or (axes[0] or 0) > (axes[1] or 2):
+            raise refusal(statement, "a condition is about each entry of an array, or about each row of a matrix")
+        return ast.Subscript(at, ast.Tuple([ast.Slice(), ast.Constant(None)])) if axes == (1, 2) else at
 
     def column(self, statement: ast.stmt, value: ast.expr) -> ast.expr:
         """A vector as what a column is given."""
@@ -243,8 +252,13 @@ class _Program:
             values |= {other.name: ast.Name(f"{CHANGED}{other.name}") for other in self.shared.others(name)}
         inside: Values = {**_visible(values, bound), **members, **held}
         before, self.entries = self.entries, []
+        for name, part in _members(statement):
+            self.shared.give(name, part, _with(values, part))
+        lost = {*_lost(inside), *held}
         for inner in _without_continue(statement.body):
             self.run(inner, inside)
+        if not _lost(inside) <= lost:
+            raise refusal(statement, _SAME_ARRAY)
         generator = ast.comprehension(target, over, [], 0)
         found, self.entries = self.entries, before
         for name, mark in held.items():
@@ -288,7 +302,7 @@ class _Program:
             self.entries.append(_Entry(name, indices[:-1], array, adds, shifts[:-1], False))
         else:
             array = ast.Attribute(array, "T") if columns else array
-            values[name] = array if empty else ast.BinOp(old, ast.Add(), array)
+            values[name] = ast.BinOp(_zeros(old) if empty else old, ast.Add(), array)
 
 
 _NOTHING = ast.Constant(None)
@@ -311,10 +325,21 @@ def _in_place(node: ast.AST) -> list[str]:
     return _changed(target) if target is not None else []
 
 
+def _lost(values: Values) -> set[str]:
+    """The names of arrays that another name of them has changed."""
+    return {name for name, value in values.items() if getattr(value, "id", "").startswith(CHANGED)}
+
+
 def _is_word(statement: ast.stmt) -> bool:
     """Whether a statement is a text such as the one that says what a function does."""
     value = getattr(statement, "value", None)
     return isinstance(statement, ast.Expr) and isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def _is_unused(statement: ast.stmt) -> bool:
+    """Whether a statement is a value that nothing is done with; a call may change what it is given: g.fill(0)."""
+    calls = [node.func for node in ast.walk(statement) if isinstance(node, ast.Call)]
+    return isinstance(statement, ast.Expr) and all(getattr(func, "id", "") == "print" for func in calls)
 
 
 def _appended(statement: ast.stmt) -> tuple[str, ast.expr] | None:
@@ -324,6 +349,21 @@ def _appended(statement: ast.stmt) -> tuple[str, ast.expr] | None:
         return None
     name = getattr(call.func.value, "id", "")
     return (name, call.args[0]) if name and len(call.args) == 1 and not call.keywords else None
+
+
+def _members(statement: ast.For) -> list[tuple[str, ast.expr]]:
+    """The names that a loop gives to indices, and to entries and rows of arrays, which are parts of these."""
+    over, target = statement.iter, statement.target
+    called = getattr(over.func, "id", "") if isinstance(over, ast.Call) else ""
+    args = over.args if isinstance(over, ast.Call) else []
+    names = target.elts if isinstance(target, ast.Tuple) else [target]
+    index = ast.Constant(0)
+    if called == "range":
+        of: list[ast.expr] = [index]
+    else:
+        entries = [ast.Subscript(x, index) for x in (args if called in ("zip", "enumerate") else [over])]
+        of = [index, *entries] if called == "enumerate" else [*entries]
+    return [(x.id, value) for x, value in zip(names, of, strict=False) if isinstance(x, ast.Name)]
 
 
 def _counted(target: ast.expr, over: ast.expr) -> tuple[ast.expr, ast.expr, Values]:
@@ -352,12 +392,31 @@ def _is_every(generator: ast.comprehension) -> bool:
     return not (isinstance(over, ast.Call) and len(over.args) != 1) and not generator.ifs
 
 
+def _zeros(node: ast.expr) -> ast.expr:
+    """The array that a loop fills, as zeros: it has its sizes already, which may be those of another one."""
+    if not isinstance(node, ast.Call):
+        return node
+    like = ast.unparse(node.func).endswith("like")
+    sizes = [a for a in node.args if _DTYPE.fullmatch(ast.unparse(a)) is None]
+    if len(sizes) == 1 and isinstance(sizes[0], ast.Attribute) and sizes[0].attr == "shape":
+        like, sizes = True, [sizes[0].value]
+    return ast.Call(ast.Name("zeros_like" if like else "zeros"), sizes, [])
+
+
+_DTYPE = re.compile(r"(?:\w+\.)?(?:float|double|complex|half|bfloat)\d*|'\w+'|\"\w+\"")
+"""Kinds of numbers that derivatives may have."""
+
+
 def _is_zero(node: ast.expr, names: tuple[str, ...] = ("zeros", "zeros_like")) -> bool:
-    """Whether an expression is 0 or an array of zeros."""
+    """Whether an expression is 0 or an array of zeros, of numbers that are not cut off to whole ones."""
+    if isinstance(node, ast.Call) and any(_WHOLE.search(ast.unparse(a)) for a in [*node.args, *node.keywords]):
+        return False
     name = getattr(getattr(node, "func", None), "attr", None) or getattr(getattr(node, "func", None), "id", None)
     return (isinstance(node, ast.Constant) and node.value == 0) or name in names
 
 
+_WHOLE = re.compile(r"(?<![\w.])(?:(?:np|numpy|torch|jnp)\.|['\"])?(?:u?int\d*|long|bool)_?(?!\w)")
+"""Whole numbers as a kind of numbers."""
 _GARBAGE = ("empty", "empty_like")
 """Functions that make arrays of which a loop has to give all entries a value."""
 
@@ -429,9 +488,14 @@ class _Unmasked(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         return node if isinstance(node.op, ast.MatMult) else self.generic_visit(node)  # type: ignore[return-value]
 
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return self.generic_visit(node) if node.attr in ENTRYWISE else node  # type: ignore[return-value]
+
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        found = self.generic_visit(node)
-        return node.value if ast.unparse(node.slice) == self.mask else found  # type: ignore[return-value]
+        if ast.unparse(node.slice) == self.mask:
+            return node.value
+        kept = all(is_whole_axis(x) or getattr(x, "value", 0) is None for x in parts_of(node))
+        return self.generic_visit(node) if kept else node  # type: ignore[return-value]
 
 
 def _with(values: Values, node: ast.expr) -> ast.expr:

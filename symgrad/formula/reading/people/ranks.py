@@ -13,6 +13,7 @@ ENTRYWISE = {
     "abs", "absolute", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "square", "sign", "sin", "cos", "tan",
     "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "sigmoid", "expit", "relu", "softplus", "maximum", "minimum",
     "clip", "where", "isnan", "floor", "ceil", "power", "logical_and", "logical_or", "logical_not", "copy", "astype",
+    "zeros_like", "ones_like", "empty_like",
 }  # fmt: skip
 """Functions that are taken entry by entry."""
 _REDUCING = {
@@ -75,6 +76,11 @@ def _of_call(node: ast.Call, axes: Callable[[str], int | None]) -> int | None:
     of = node.func.value if isinstance(node.func, ast.Attribute) else None
     if of is not None and getattr(of, "attr", getattr(of, "id", "")) not in MODULES:
         args.insert(0, of)  # of a method
+    if name in ("zeros", "ones", "empty") and len(args) == 1:
+        shape = args[0]
+        if isinstance(shape, ast.Attribute) and shape.attr == "shape":
+            return rank(shape.value, axes)
+        return len(shape.elts) if isinstance(shape, ast.Tuple) else 1
     ranks = [rank(arg, axes) for arg in args]
     if name in ENTRYWISE:
         return _largest(ranks)
