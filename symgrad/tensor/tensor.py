@@ -45,6 +45,7 @@ from symgrad.tape.memory.writing import (
 )
 from symgrad.tape.modes import MODE
 from symgrad.tape.numbering import sequence
+from symgrad.tape.overriding import dispatched, unasked
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.standins import StandIn
 from symgrad.tape.watching.captured import REPLACED, SWITCHED, inside, transforming
@@ -414,14 +415,17 @@ class Tensor(Shown, Turned, Numbers, Writes, Sharing, Gradients, metaclass=Tenso
         value = dtypes.as_python_number(value) if isinstance(value, np.generic) else value
         if isinstance(value, (int, float, complex)):
             value = fitted(value, self.dtype)
-        node = f"FillBackward{2 + isinstance(value, Tensor)}"
-        return self._filled(value, node)  # type: ignore[no-any-return]
+        elif found := unasked((value,), {}):
+            return dispatched(Tensor.fill_, found, (self, value), {})  # type: ignore[no-any-return]
+        return self._filled(value, f"FillBackward{2 + isinstance(value, Tensor)}")  # type: ignore[no-any-return]
 
     def copy_(self, other: Any, non_blocking: bool = False) -> Tensor:  # noqa: ARG002  (nothing is waited for)
         """Copy another tensor's values into this one, cast to its dtype."""
         value, mine = spread(other, self._value.shape), self._array()
         if overwrite(self, value):
             return self
+        if found := unasked((other,), {}):
+            return dispatched(Tensor.copy_, found, (self, other), {})  # type: ignore[no-any-return]
         itself = overlaps(mine) and isinstance(other, Recorded) and same_place(mine, other._array())
         if getattr(value, "dtype", None) != self.dtype:
             value = cast(value, self.dtype)

@@ -417,6 +417,7 @@ def test_where_the_library_stands_in_for_torch(monkeypatch):
         "clamp_",
         "atan2_",
         "copy_",
+        "fill_",
     ],
 )
 def test_methods_tell_objects_that_are_no_tensors_their_names(t, name):

@@ -132,7 +132,7 @@ def overwrite(tensor: Any, value: Any, index: Any = ...) -> bool:
             return False
     try:
         target[index] = value._value if others else value
-    except (IndexError, ValueError):
+    except (IndexError, TypeError, ValueError):
         return False  # nothing is written; the long way has the words for it
     note_change(target)
     if not others or value._extra is not None:
