@@ -278,6 +278,43 @@ def test_numbers_from_outside_for_which_alone_a_derivative_is_right_are_named(f,
     assert (HALF, ORDER, energy.settings, energy.rate) == (0.5, 2, {"weight": 2.0}, 2.0)
 
 
+BASE, STRIDE = 2, 1
+
+
+def test_no_step_of_a_loop_becomes_one_with_which_it_never_ends():
+    """1 was tried in the place of 2, and 0 in that of 1."""
+    endless = []
+
+    def f(x, base):
+        for first, times, more in ((1, base, 0), (1, BASE, 0), (0, 1, STRIDE)):
+            size, rounds = first, 0
+            while size < 4 and rounds < 9:
+                size, rounds = size * times + more, rounds + 1
+            if size < 4:
+                endless.append((times, more))
+        return (x**2).sum()
+
+    assert check(f, lambda x, base: 2 * x, X[0], 2, argnums=0)
+    assert not endless
+
+
+class Closed(type):
+    def __setattr__(cls, name, value):
+        raise AttributeError(name)
+
+
+class Fixed(metaclass=Closed):
+    rate = 2.0
+
+    def value(self, x):
+        return self.rate * (x**2).sum()
+
+
+def test_a_class_whose_numbers_are_fixed_keeps_them():
+    """It was a raw AttributeError."""
+    assert check(Fixed().value, lambda x: 4 * x, X[0])
+
+
 def test_round_numbers_under_check_hide_nothing():
     for value in (np.array([2.0, 2.0]), 2.0, np.array([2.0, 0.3])):
         assert check(lambda x: (x**3).sum(), lambda x: 3 * x**2, value)

@@ -40,6 +40,15 @@ class Constant:
     value: Any
     puts: list[Put] = field(default_factory=list)
 
+    def is_fixed(self) -> bool:
+        """Whether a place takes no values, as an attribute of a class that is closed."""
+        try:
+            for put in self.puts:
+                put(self.value)
+        except Exception:  # noqa: BLE001  (whatever it says)
+            return True
+        return False
+
     @contextmanager
     def being(self, other: Any) -> Iterator[None]:
         """Inside, the functions read another one."""
@@ -95,7 +104,7 @@ def _read_by(function: Any, wanted: Callable[[Any], bool]) -> dict[tuple[str, An
                 found.setdefault(key, Constant(name, inside)).puts.append(put)
             elif isinstance(inside, (dict, ModuleType)) or callable(inside) or _is_of_user(type(inside)):
                 stack.append(inside)
-    return {key: constant for key, constant in found.items() if constant.name in read}
+    return {key: constant for key, constant in found.items() if constant.name in read and not constant.is_fixed()}
 
 
 def _is_followed(value: Any) -> bool:

@@ -122,10 +122,13 @@ def _read(number: Constant, given: Given, is_wrong: IsWrong, rng: np.random.Gene
 
 
 def _others(value: Any, rng: np.random.Generator) -> Iterator[Any]:
-    """Other numbers in the place of a constant, which is a whole number, or is not."""
+    """Other numbers in the place of a constant, which is a whole number, or is not.
+
+    None is 0 for 1, or 1 for 2: a loop that goes on by such a step, or divides by such a base, would never end.
+    """
     if as_array(value).dtype.kind in "iu":
-        yield int(value) + 1
-        yield int(value) - 1
+        beside = int(value) + 1, int(value) - 1
+        yield from (other for other in beside if abs(other) > 1 or abs(other) > abs(value))
         return
     yield float(value + (0.05 + 0.2 * rng.random()) * (1 if value == 0 else value))
     yield from (float(value * scale) for scale in _SCALES if value != 0)
