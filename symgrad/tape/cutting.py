@@ -40,7 +40,7 @@ def cutting(  # noqa: C901
 
     def call(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         tensor = args[0]
-        if tensor.__class__ is not expected or len(args) != 1 or WATCH.count or MODE.exceptional or MODE.inferred:
+        if tensor.__class__ is not expected or len(args) != 1 or WATCH.count or MODE.exceptional:
             return otherwise(args, params)
         value, source, extra, followed = tensor._value, tensor._node, tensor._extra, tensor._requires_grad
         if value.__class__ is not _ndarray:
@@ -49,7 +49,7 @@ def cutting(  # noqa: C901
         if dtype is not float64 and dtype is not float32 and not (whole and (dtype is int64 or dtype is bool_)):
             return otherwise(args, params)
         if source is None:
-            if not followed and extra is not None and (extra.sized or not extra.plain()):
+            if extra is not None and (extra.inference or (not followed and (extra.sized or not extra.plain()))):
                 return otherwise(args, params)
         elif source.__class__ is not Node or not followed:
             return otherwise(args, params)

@@ -92,9 +92,10 @@ def _beside_number(op: Op, place: int) -> tuple[Any, ...]:
 
 def _watched(tensor: Any) -> bool:
     """Whether more is to be noted of a result that needs no grad than its value."""
-    if tensor._extra is None:
-        return MODE.inferred or tensor._requires_grad or tensor._node is not None
-    return MODE.inferred or bool(tensor._extra.sized) or known(tensor) or traced(tensor)
+    extra = tensor._extra
+    if extra is None:
+        return tensor._requires_grad or tensor._node is not None
+    return extra.inference or bool(extra.sized) or known(tensor) or traced(tensor)
 
 
 def _unseen() -> bool:

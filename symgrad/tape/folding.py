@@ -21,6 +21,7 @@ from symgrad.dtypes import is_floating
 from symgrad.op import Op
 from symgrad.op.folds import ADDED, FOLDED, RECORDER, RESULTS
 from symgrad.tape import containers, record
+from symgrad.tape.formulas.sizes import last_asked
 from symgrad.tape.forward.dual import TensorType
 from symgrad.tape.forward.dualwrites import faced
 from symgrad.tape.graph import Node
@@ -160,10 +161,10 @@ _FEW, _HELD = 1 << 12, 1 << 13
 
 def _kept(call: Call, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a first run that was recorded; None where it was not, or something is wrong with it."""
-    if MODE.inferred or stepped_aside() or sum([value.nbytes for value in values]) > _FEW:
+    if stepped_aside() or sum([value.nbytes for value in values]) > _FEW:
         return None
     leaves = call.own(values)
-    rest = iter(leaves)
+    rest, before = iter(leaves), last_asked()
     try:
         given = [next(rest) if isinstance(arg, Recorded) else arg for arg in args]
         named = {key: next(rest) if isinstance(arg, Recorded) else arg for key, arg in kwargs.items()}
@@ -171,6 +172,8 @@ def _kept(call: Call, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict
     except Exception:  # noqa: BLE001  (the run of the arguments themselves says what is wrong)
         return None
     nested = next(rest, None) is not None  # some of them are in containers
+    if last_asked() is not before:  # a program has to know of whom
+        return None
     if nested or made._node.__class__ is not Node or not made._requires_grad:
         return None
     if _held(made._node) <= _HELD:

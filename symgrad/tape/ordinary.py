@@ -59,7 +59,8 @@ def ordinary(cls: Any, op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], An
         return tensor.source()
 
     def call(args: tuple[Any, ...], params: dict[str, Any]) -> Any:  # noqa: C901
-        if WATCH.count or MODE.inferred:
+        inferred = MODE.inferred
+        if WATCH.count or (inferred and MODE.local.inference):
             return careful(args, params)
         values, edges = [], []
         plan: Any = None
@@ -79,6 +80,8 @@ def ordinary(cls: Any, op: Op) -> Callable[[tuple[Any, ...], dict[str, Any]], An
                         return careful(args, params)
                     keep = True
                 elif arg._extra is not None:
+                    if inferred and arg._extra.inference:
+                        return careful(args, params)
                     noticed = True
                 if arg._requires_grad:
                     asked |= bit

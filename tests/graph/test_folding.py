@@ -12,7 +12,6 @@ import symgrad as sg
 from symgrad.formula.term import evaluate
 from symgrad.tape.formulas.reading import read
 from symgrad.tape.graph import Source
-from symgrad.tape.modes import MODE
 
 F = sg.nn.functional
 RNG = np.random.default_rng(3)
@@ -149,9 +148,8 @@ def test_the_first_run_is_taken_while_its_values_are_what_they_were(change, refu
 
 
 @pytest.mark.parametrize("call", ["t.cdist(x, x[:2] + 1)", "t.nn.functional.conv1d(x[:, None], x[:2, None] * 2)"])
-def test_memory_that_numpy_wrote_to_is_read_as_it_is(call, monkeypatch):
+def test_memory_that_numpy_wrote_to_is_read_as_it_is(call):
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(MODE, "inferred", False)
     found = []
     for t in (sg, torch):
         leaf = t.tensor([[1.0, 2.0, 4.0], [0.5, 3.0, -1.0], [2.0, 0.0, 1.0]], requires_grad=True)
@@ -163,8 +161,7 @@ def test_memory_that_numpy_wrote_to_is_read_as_it_is(call, monkeypatch):
     np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
 
 
-def test_a_graph_that_is_kept_gives_the_same_again_and_lets_its_first_run_go(monkeypatch):
-    monkeypatch.setattr(MODE, "inferred", False)
+def test_a_graph_that_is_kept_gives_the_same_again_and_lets_its_first_run_go():
     x = sg.tensor([[1.0, 2.0, 4.0]], requires_grad=True)
     y = (_normed(x) ** 2).sum()
     (call,) = [node.params["call"] for node in _nodes(y._node) if node.op.kind == "folded"]

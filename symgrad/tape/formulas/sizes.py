@@ -72,10 +72,7 @@ KEPT = 4096
 
 
 class _Asked(threading.local):
-    """The comparisons of the runs that are watched in this thread, the innermost last; ``lately`` those of no run.
-
-    These have numbers among those of the nodes of graphs.
-    """
+    """The comparisons of the runs watched in this thread, the innermost last; of no run, with numbers among nodes'."""
 
     def __init__(self) -> None:
         self.runs: list[list[Comparison]] = []
@@ -90,9 +87,7 @@ _COUNT = [0]
 
 _MEASURED: dict[int, Any] = {}
 """Tensors, and nodes of such, whose ``len`` was asked while nobody watched: Python makes a plain number of it.
-
-References to them, with the places that asked, by their identity, as tensors are compared entry by entry.
-"""
+References to them, with the places that asked, by their identity, as tensors are compared entry by entry."""
 
 
 def note_length(tensor: Any, part: Sequence[Any] | None) -> None:
@@ -117,6 +112,11 @@ def note_entries(sized: Any) -> None:
     if not _ASKED.runs:
         told = (size if isinstance(size, Comparison) else fixed_number(size) for size in sized)
         _ASKED.lately.extend((next(sequence), comparison) for comparison in told)
+
+
+def last_asked() -> tuple[int, Comparison] | None:
+    """What was asked of sizes last while nobody watched."""
+    return _ASKED.lately[-1] if _ASKED.lately else None
 
 
 def note_failure(args: Iterable[Any]) -> None:
