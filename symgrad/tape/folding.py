@@ -11,7 +11,7 @@ recorded once more, where the node stands, with placeholders for values.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from symgrad.tape.forward.dualwrites import faced
 from symgrad.tape.graph import Node
 from symgrad.tape.memory.versions import apart, changed_since
 from symgrad.tape.modes import MODE, enable_grad, without_grad
+from symgrad.tape.numbering import looked
 from symgrad.tape.observers import stepped_aside
 from symgrad.tape.record import Recorded, plain
 from symgrad.tape.watching.lookthrough import met_functions
@@ -164,15 +165,15 @@ def _kept(call: Call, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict
     if stepped_aside() or sum([value.nbytes for value in values]) > _FEW:
         return None
     leaves = call.own(values)
-    rest, before = iter(leaves), last_asked()
+    rest, before = iter(leaves), _asked()
     try:
-        given = [next(rest) if isinstance(arg, Recorded) else arg for arg in args]
-        named = {key: next(rest) if isinstance(arg, Recorded) else arg for key, arg in kwargs.items()}
+        given = [_leaf(rest, arg) if isinstance(arg, Recorded) else arg for arg in args]
+        named = {key: _leaf(rest, arg) if isinstance(arg, Recorded) else arg for key, arg in kwargs.items()}
         made = FOLDED[call.name](*given, **named)
     except Exception:  # noqa: BLE001  (the run of the arguments themselves says what is wrong)
         return None
     nested = next(rest, None) is not None  # some of them are in containers
-    if last_asked() is not before:  # a program has to know of whom
+    if any(now is not then for now, then in zip(_asked(), before, strict=True)):  # a program has to know of whom
         return None
     if nested or made._node.__class__ is not Node or not made._requires_grad:
         return None
@@ -184,6 +185,17 @@ def _kept(call: Call, values: Sequence[Any], args: tuple[Any, ...], kwargs: dict
 def _contents(values: Sequence[Any]) -> int:
     """What tells whether arrays are what they were: NumPy may write to them, of which no version knows."""
     return hash(tuple([value.tobytes() for value in values]))
+
+
+def _leaf(rest: Iterator[Any], given: Any) -> Any:
+    """The next leaf where gradients flow to it; labels and masks are themselves, since a program knows them by that."""
+    leaf = next(rest)
+    return leaf if leaf._requires_grad else given
+
+
+def _asked() -> tuple[Any, Any]:
+    """What was asked of sizes last, and which values were looked at."""
+    return last_asked(), looked[-1] if looked else None
 
 
 def _held(node: Node) -> int:
