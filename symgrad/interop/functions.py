@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError, NotFollowed, ShapeError, UnsupportedFunction
-from symgrad.op import FRONTS, carrier_of
+from symgrad.op import FRONTS, carrier_of, fixed
 from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.linalg import inverse
 from symgrad.ops.shapes.shaping import axis_of
+from symgrad.tape import containers
 from symgrad.tape.forward.carried import Carried
 from symgrad.tape.forward.dual import faced
 from symgrad.tape.record import Recorded, given, plain
@@ -376,7 +377,8 @@ def _take_along_axis(arr: Any, indices: Any, axis: int = -1) -> Any:
 
 def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     a, k = (a.ravel(), 0) if axis is None else (a, axis_of(axis, a.ndim))
-    places, n = indices if isinstance(indices, Recorded) else np.asarray(indices), a.shape[k]
+    n = a.shape[k]
+    places = indices if isinstance(indices, Recorded) else np.asarray(containers.tree_map(fixed, indices))
     if mode in ("wrap", "clip"):
         places = places % n if mode == "wrap" else front_of("clamp")(tensor(places), 0, n - 1)
     elif mode != "raise":

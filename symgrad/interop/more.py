@@ -11,6 +11,7 @@ import numpy as np
 from symgrad.dtypes import is_floating
 from symgrad.errors import ArgumentError
 from symgrad.interop.functions import axes_of, bare, dtype_of, front_of, glanced, reduce, tensor, unsupported, wanted
+from symgrad.op import fixed
 from symgrad.ops.calls.naming import SPACES
 from symgrad.ops.shapes.shaping import axis_of
 
@@ -45,7 +46,7 @@ def _at_least(name: str) -> Callable[..., Any]:
 
 def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     x, k = (arr.ravel(), 0) if axis is None else (arr, axis_of(axis, arr.ndim))
-    kept = np.delete(np.arange(x.shape[k]), bare(obj))
+    kept = np.delete(np.arange(fixed(x.shape[k])), fixed(bare(obj)))
     return x[(slice(None),) * k + (kept,)]
 
 

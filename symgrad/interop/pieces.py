@@ -120,10 +120,10 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     arr, values = tensor(arr), tensor(values)
     arr, k = (arr.ravel(), 0) if axis is None else (arr, axis_of(axis, arr.ndim))
     values = values[(None,) * (arr.ndim - values.ndim)]
-    one = isinstance(obj, (int, np.integer))
+    obj, one = fixed(obj), isinstance(obj, (int, np.integer))
     if one:
         values = values.movedim(0, k)
-    n = arr.shape[k]
+    n = fixed(arr.shape[k])
     count = values.shape[k] if one else len(np.arange(n)[obj] if isinstance(obj, slice) else obj)
     values = values.expand(*arr.shape[:k], count, *arr.shape[k + 1 :]).to(arr.dtype)
     order = np.insert(np.arange(n), obj, np.arange(n, n + count))
@@ -137,7 +137,7 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
     if mode in ("edge", "reflect", "symmetric", "wrap") and options.get("reflect_type", "even") == "even":
         for k, width in enumerate(widths):
             if any(width):
-                array = array[(slice(None),) * k + (np.pad(np.arange(array.shape[k]), width, mode),)]
+                array = array[(slice(None),) * k + (np.pad(np.arange(fixed(array.shape[k])), width, mode),)]
         return array
     if mode == "constant" and not set(options) - {"constant_values"}:
         value = options.get("constant_values", 0)

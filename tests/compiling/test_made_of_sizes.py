@@ -154,3 +154,55 @@ def test_ranges_of_numbers_are_as_long_or_refused(function: Callable[[Any], Any]
             assert (wanted is None) == (found is None)
             if wanted is not None:
                 np.testing.assert_array_equal(found, wanted)
+
+
+def counted(x: Any) -> Any:
+    return sg.arange(x.shape[0], dtype=sg.float64)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: sg.fft.fftshift(counted(x)) * x,
+        lambda x: counted(x).select(0, x.shape[0] // 2) * x,
+        lambda x: sg.ones(x.shape[0], x.shape[0], dtype=sg.float64).tril(x.shape[0] // 2) @ x,
+        lambda x: sg.cos(sg.outer(counted(x), counted(x)) * (3.14159 / x.shape[0])) @ x,
+        lambda x: sg.full((x.shape[0],), 1.0 / x.shape[0], dtype=sg.float64) * x,
+        lambda x: sg.block_diag(x, x[:2]).sum(0),
+        lambda x: sg.diag_embed(x, 1).sum(0),
+        lambda x: np.pad(x, 2, mode="edge"),
+        lambda x: np.pad(x, (0, 1), mode="reflect"),
+        lambda x: np.delete(x, x.shape[0] // 2),
+        lambda x: np.insert(x, x.shape[0] // 2, 3.0),
+        lambda x: np.take(x, [0, x.shape[0] // 2]),
+    ],
+    ids=[
+        "shifted",
+        "middle",
+        "triangle",
+        "waves",
+        "filled",
+        "blocks",
+        "diagonal",
+        "edge",
+        "reflect",
+        "del",
+        "ins",
+        "take",
+    ],
+)
+def test_recorded_graphs_hold_at_other_sizes_or_refuse_them(function: Callable[[Any], Any]) -> None:
+    """Numbers made of sizes in the recipes of constants, lengths of blocks and places were kept, silently."""
+    program = sg.compile(function(sg.tensor(row(6), requires_grad=True, name="x")), ["x"])
+    np.testing.assert_allclose(program(row(6)), function(sg.tensor(row(6))).numpy())
+    for n in (2, 3, 4, 5, 7, 8, 13):
+        found = outcome(lambda n=n: program(row(n)))
+        if found is not None:
+            np.testing.assert_allclose(found, function(sg.tensor(row(n))).numpy(), atol=1e-12)
+
+
+def test_blocks_on_diagonals_are_of_any_size() -> None:
+    for function in (lambda x: sg.block_diag(x, x[:2]).sum(0), lambda x: sg.diag_embed(x, -2).sum(1)):
+        program = sg.compile(function(sg.tensor(row(6), requires_grad=True, name="x")), ["x"])
+        for n in (3, 5, 7, 8):
+            np.testing.assert_array_equal(program(row(n)), function(sg.tensor(row(n))).numpy())

@@ -16,6 +16,7 @@ from symgrad.op import (
     fixed,
     fixed_length,
     front,
+    length_of,
     multilinear,
     primitive,
     sampling,
@@ -324,7 +325,7 @@ def _diagonal_square(input: Any, offset: int) -> Any:
         return square
     from symgrad.ops.shapes.joining import embed_op
 
-    size = shape[-1] + abs(offset)
+    size = length_of(input, -1) + abs(offset)
     rows = embed_op(square, dim=n - 1, start=max(-offset, 0), size=size)
     return embed_op(rows, dim=n, start=max(offset, 0), size=size)
 

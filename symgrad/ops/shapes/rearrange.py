@@ -299,10 +299,10 @@ def block_diag(*tensors: Any) -> Any:
                 "dimensions"
             )
     blocks = [_atleast(x, 2) for x in tensors]
-    rows, columns = (sum(shape_of(b)[k] for b in blocks) for k in (0, 1))
+    sizes = [(length_of(b, 0), length_of(b, 1)) for b in blocks]
+    rows, columns = map(sum, zip(*sizes, strict=True))
     total, top, left = None, 0, 0
-    for block in blocks:
-        height, width = shape_of(block)
+    for block, (height, width) in zip(blocks, sizes, strict=True):
         placed = embed_op(embed_op(block, dim=0, start=top, size=rows), dim=1, start=left, size=columns)
         total = placed if total is None else total + placed
         top, left = top + height, left + width

@@ -7,7 +7,7 @@ few levels: so a loop that adds to zeros forgets where it began, and keeps nothi
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
@@ -364,6 +364,17 @@ def sources_of(recipe: Recipe) -> Iterator[Any]:
             yield params["source"]
         elif name == "made":
             rest += params["args"][::-1]
+
+
+def ops_of(recipes: Iterable[Recipe]) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    """The ops by which constants were made, and their parameters; numbers stand for themselves, of no op."""
+    rest = list(recipes)
+    for name, params in rest:
+        if name == "made":
+            rest += params["args"]
+            yield params["op"], params["params"]
+        elif name in ("number", "full"):
+            yield None, {"value": params["value"]}
 
 
 def _value(recipe: Recipe) -> Any:

@@ -10,6 +10,7 @@ from symgrad.op import lookup
 from symgrad.ops.indexing.getitem import Index, axes_used
 from symgrad.ops.indexing.lengths import least_sizes
 from symgrad.ops.shapes.sizes import letters_of, size_value
+from symgrad.tape.formulas.constants import ops_of
 from symgrad.tape.formulas.reading import Reading
 from symgrad.tape.formulas.sizes import Comparison, Size, asked_of
 
@@ -32,7 +33,7 @@ def asked(reading: Reading) -> list[Term]:
     """What holds of the sizes of a reading, as a program asked for it; of a recorded graph as far as it is known."""
     if reading.span is not None:
         return reading.compared
-    told = asked_of(reading.nodes, reading.leaves)
+    told = asked_of(reading.nodes, reading.leaves, ops_of(reading.recipes.values()))
     found = compared(reading, [*told, *taken_apart(reading.nodes)])
     if reading.beyond:
         reading.unclear = reading.unclear | reading.letters.keys()

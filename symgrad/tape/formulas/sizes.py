@@ -17,7 +17,7 @@ import threading
 import weakref
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -140,21 +140,23 @@ def _forget(key: int, gone: Any) -> None:
         del _MEASURED[key]
 
 
-def asked_of(nodes: Sequence[Any], leaves: Sequence[Any]) -> list[Comparison]:
+def asked_of(nodes: Sequence[Any], leaves: Sequence[Any], made_by: Iterable[Any] = ()) -> list[Comparison]:
     """What was asked while a graph was recorded: directly before its first node, up to its last, and by ``len``.
 
     So it is with the graphs of which this one, or a part of it, is the gradient.  ``leaves``: variables, and what is
-    known of constants.
+    known of constants; ``made_by``: the ops of others, with their parameters.
     """
     constants = [leaf for leaf in leaves if hasattr(leaf, "sized")]
     kept = [x.kept for x in constants if x.kept is not None]
     alive = [leaf.ref() if hasattr(leaf, "ref") else leaf for leaf in leaves]
     leaves = [leaf for leaf in alive if leaf is not None]
     found = [Comparison("eq", Size(x.shape[0]), int(x.shape[0]), True) for x in (*nodes, *leaves) if _is_measured(x)]
-    found += map(fixed_number, _fixed_in(nodes))
+    ops = [*((node.op, node.params or {}) for node in nodes), *made_by]
+    found += map(fixed_number, _fixed_in(ops))
     found += [told for x in constants for told in x.sized if isinstance(told, Comparison)]
     asked, reads = _meanwhile(_spans(nodes), {id(leaf) for leaf in (*constants, *leaves)})
-    lost_here = sorted(_lost_in(nodes, leaves, kept, reads))
+    values = itertools.chain(*(node.args for node in nodes), *(params.values() for _, params in ops))
+    lost_here = sorted(_lost_in(nodes, leaves, values, kept, reads))
     return found + asked + [fixed_number(Size(n)) for n in lost_here]
 
 
@@ -203,11 +205,11 @@ def _spans(nodes: Sequence[Any]) -> list[tuple[int, int]]:
     return spans
 
 
-def _fixed_in(nodes: Sequence[Any]) -> Iterator[Any]:
+def _fixed_in(ops: Sequence[tuple[Any, Mapping[str, Any]]]) -> Iterator[Any]:
     """What is made of sizes among parameters of ops, where programs and formulas have numbers."""
-    for node in nodes:
-        for key, value in (node.params or {}).items():
-            lettered = key in (node.op.size_params or ())
+    for op, params in ops:
+        for key, value in params.items() if op is not None else ():
+            lettered = key in (op.size_params or ())
             rest = [value]
             for item in rest:
                 if item.__class__ is tuple:
@@ -227,10 +229,9 @@ def is_written(made: Size) -> bool:
     return True
 
 
-def _lost_in(nodes: Sequence[Any], leaves: Sequence[Any], kept: Sequence[Any], reads: set[Read]) -> set[int]:
+def _lost_in(nodes: Any, leaves: Any, values: Iterable[Any], kept: Sequence[Any], reads: set[Read]) -> set[int]:
     """Sizes that the program took for plain numbers, ``1.0 / n``, where a graph may hold what it made of them."""
     sizes = {n for x in (*nodes, *leaves) for n in x.raw_shape}
-    values = itertools.chain.from_iterable((*node.args, *(node.params or {}).values()) for node in nodes)
     numbers = set(itertools.chain.from_iterable(map(_numbers, values)))
     few = [array.ravel().tolist() for array in kept if array.size <= FEW and array.dtype.kind == "f"]
     factors = {f for node in nodes for x in node.args if isinstance(x, _Made) for f in factors_of(x)}
