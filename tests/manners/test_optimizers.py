@@ -149,6 +149,7 @@ def test_optimizers_around_another_one_do_not_call_init(torch: Any, sets_hooks: 
 
 
 def test_states_of_older_versions_of_adam_are_taken(torch: Any) -> None:
+    pytest.importorskip("torch", reason="torch, whose optimisers these are, is not installed")
     w = torch.ones(2, requires_grad=True)
     o = torch.optim.Adam([w], lr=0.1)
     w.sum().backward()
